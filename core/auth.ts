@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import type { Request, RequestHandler } from 'express'
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { z } from 'zod'
+import { Problem, unavailable } from './problem.ts'
+import { StartupError } from './service.ts'
+
+export const ROLES = ['editor', 'operator', 'reader'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Who is asking. `id` scopes idempotency keys: issuer and subject, since subjects repeat between issuers. */
+export type Principal = { readonly id: string; readonly roles: ReadonlySet<string> }
+
+/** Only asymmetric algorithms: with an HMAC allowed, the public key itself could sign (algorithm confusion). */
+const ALGORITHMS = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA']
+
+const Claims = z.object({
+  iss: z.string(),
+  sub: z.string().min(1).max(255),
+  exp: z.number(),
+  roles: z.array(z.string()).default([]),
+})
+
+export type AuthConfig = { readonly issuer: string; readonly audience: string; readonly jwks: string }
+
+/** @throws StartupError when a JWKS file cannot be read. A JWKS URL is fetched on first use and cached. */
+export function jwksFrom(location: string): JWTVerifyGetKey {
+  if (/^https?:\/\//.test(location)) return createRemoteJWKSet(new URL(location), { timeoutDuration: 3_000 })
+  try {
+    return createLocalJWKSet(JSON.parse(readFileSync(location, 'utf8')))
+  } catch (error) {
+    throw new StartupError(
+      `AUTH_JWKS names no readable JSON Web Key Set; no token could be checked. Give the path of a JWKS file or an http(s) URL. (${(error as Error).message})`,
+    )
+  }
+}
+
+export type Authenticate = (req: Request) => Promise<Principal>
+
+/** Verifies the bearer token of a request: signature, algorithm, issuer, audience, expiry. Throws a 401 problem. */
+export function bearerAuthentication(config: AuthConfig): Authenticate {
+  const keys = jwksFrom(config.jwks)
+  const refuse = (detail: string) =>
+    new Problem('unauthenticated', detail, {
+      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+    })
+  return async (req) => {
+    const header = req.headers.authorization
+    const token = header && /^Bearer ([A-Za-z0-9\-_.~+/]+=*)$/i.exec(header)?.[1]
+    if (!token) {
+      throw new Problem('unauthenticated', 'Send Authorization: Bearer <token>.', {
+        headers: { 'WWW-Authenticate': 'Bearer' },
+      })
+    }
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer: config.issuer,
+        audience: config.audience,
+        algorithms: ALGORITHMS,
+        requiredClaims: ['exp', 'sub'],
+        clockTolerance: 5,
+      })
+      const claims = Claims.parse(payload)
+      return { id: `${claims.iss}|${claims.sub}`, roles: new Set(claims.roles) }
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw refuse('The token has expired. Ask for a new one.')
+      if (error instanceof errors.JWKSTimeout)
+        throw unavailable('The key set of the token issuer is away.', error)
+      if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
+        throw refuse('The token is not valid here: check signature, issuer and audience.')
+      }
+      // jose wraps neither network failures nor a bad answer of a remote key set.
+      throw unavailable('The key set of the token issuer cannot be read.', error)
+    }
+  }
+}
+
+const principals = new WeakMap<Request, Principal>()
+
+/** The principal that `requireRole` admitted. */
+export function principalOf(req: Request): Principal {
+  const principal = principals.get(req)
+  if (!principal) throw new Error('principalOf used on a route without requireRole')
+  return principal
+}
+
+/** Admits a request whose token carries one of `roles`: else 401 or 403. */
+export const requireRole =
+  (authenticate: Authenticate, ...roles: Role[]): RequestHandler =>
+  async (req, _res, next) => {
+    const principal = await authenticate(req)
+    if (!roles.some((role) => principal.roles.has(role))) {
+      throw new Problem('forbidden', `This needs the role ${roles.join(' or ')}.`)
+    }
+    principals.set(req, principal)
+    next()
+  }

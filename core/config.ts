@@ -1,0 +1,77 @@
+import { z } from 'zod'
+
+/** Thrown at start when the environment is not usable; the message names every problem, one a line. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/** host:port, comma-separated. */
+const brokers = z
+  .string()
+  .transform((text) => text.split(',').map((item) => item.trim()))
+  .pipe(z.array(z.string().regex(/^[^\s,:]+:\d{1,5}$/, 'must be host:port, comma-separated')).min(1))
+const port = z.coerce.number().int().min(0).max(65535)
+const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, ''))
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+
+/**
+ * Every environment variable of every process, with its meaning and default. docs/configuration.md is
+ * printed from here (`npm run docs:configuration`), and a test keeps the two equal.
+ */
+export const VARIABLES = {
+  HOST: z.string().default('127.0.0.1').describe('Address the HTTP server binds to.'),
+  PORT: port.describe('Port of the HTTP server (API, or /livez, /readyz and /metrics only).'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe('Least severe level that is logged.'),
+  SOURCE_DATABASE_URL: postgresUrl.describe('Source PostgreSQL, with the role of this process.'),
+  PROJECTION_DATABASE_URL: postgresUrl.describe('Projection PostgreSQL, with the role of this process.'),
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10).describe('Connections per pool.'),
+  KAFKA_BROKERS: brokers.describe('Kafka bootstrap servers, host:port, comma-separated.'),
+  KAFKA_TOPIC: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,249}$/)
+    .default('notes.revisions')
+    .describe('Topic of the note revisions.'),
+  SCHEMA_REGISTRY_URL: httpUrl.describe('Confluent-compatible API of the schema registry.'),
+  SCHEMA_SUBJECT: z.string().default('notes.revisions-value').describe('Subject of the event schema.'),
+  CONNECT_URL: httpUrl.describe('REST API of Kafka Connect.'),
+  CONNECTOR_NAME: z.string().default('notes-outbox').describe('Name of the Debezium connector.'),
+  RELAY_SLOT_NAME: z
+    .string()
+    .regex(/^[a-z0-9_]{1,63}$/)
+    .default('notes_outbox')
+    .describe('Logical replication slot of the relay.'),
+  WRITE_API_URL: httpUrl.describe('Write API, as clients reach it.'),
+  READ_API_URL: httpUrl.describe('Public read API, as readers reach it.'),
+  AUTH_ISSUER: z.string().min(1).describe('Required iss of every token.'),
+  AUTH_AUDIENCE: z.string().min(1).describe('Required aud of every token.'),
+  AUTH_JWKS: z.string().min(1).describe('JSON Web Key Set: an http(s) URL or the path of a file.'),
+} as const
+
+export type VariableName = keyof typeof VARIABLES
+
+type ConfigOf<Name extends VariableName> = { [K in Name]: z.output<(typeof VARIABLES)[K]> }
+
+/**
+ * Reads the named variables from `env`.
+ * @throws ConfigError naming every missing or wrong variable. Values are not echoed: they may be secrets.
+ */
+export function loadConfig<Name extends VariableName>(
+  names: readonly Name[],
+  env: NodeJS.ProcessEnv = process.env,
+): ConfigOf<Name> {
+  const shape = Object.fromEntries(names.map((name) => [name, VARIABLES[name]]))
+  const present = Object.fromEntries(names.filter((name) => env[name]).map((name) => [name, env[name]]))
+  const parsed = z.object(shape).safeParse(present)
+  if (parsed.success) return parsed.data as ConfigOf<Name>
+  const problems = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0]) as VariableName
+    const what = name in present ? issue.message : 'is not set'
+    return `  ${name}: ${what}. ${VARIABLES[name].description ?? ''}`
+  })
+  throw new ConfigError(
+    `The configuration cannot be used; nothing was started. Set these environment variables (docs/configuration.md):\n${[...new Set(problems)].join('\n')}`,
+  )
+}

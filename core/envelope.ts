@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs'
+import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
+import avsc from 'avsc'
+import { z } from 'zod'
+import { EventType, LIMITS, type NoteEvent, NoteId, Revision, Visibility } from './note.ts'
+import { type RegistryClient, RegistryUnavailable } from './registry.ts'
+
+/** The event schema this version ships, as text. */
+export const SHIPPED_SCHEMA = readFileSync(new URL('../schemas/note-revision.avsc', import.meta.url), 'utf8')
+
+/** Confluent wire format: byte 0x00, schema id as 4 bytes big endian, Avro body. */
+export const WIRE = { magic: 0, headerBytes: 5 } as const
+
+/** Same schema, whatever its spacing, documentation or field order of JSON keys? (Avro parsing canonical form.) */
+export function isSameSchema(a: string, b: string): boolean {
+  return canonical(a) === canonical(b)
+}
+const canonical = (schema: string) =>
+  JSON.stringify(avsc.Type.forSchema(JSON.parse(schema)).schema({ exportAttrs: true }))
+
+/** Encodes events under one known schema id; needs no registry at run time. */
+export class EnvelopeEncoder {
+  readonly schemaId: number
+  readonly #registry: SchemaRegistry
+
+  constructor(schemaId: number) {
+    this.schemaId = schemaId
+    // Only its encoder is used: the id is put into its cache, so that it never asks a registry.
+    this.#registry = new SchemaRegistry({ host: 'http://registry.invalid' })
+    this.#registry.cache.setSchema(
+      schemaId,
+      SchemaType.AVRO,
+      avsc.Type.forSchema(JSON.parse(SHIPPED_SCHEMA)) as never,
+    )
+  }
+
+  encode(event: NoteEvent): Promise<Buffer> {
+    return this.#registry.encode(this.schemaId, event)
+  }
+}
+
+/** Why a value can never be decoded. Stable codes, shown to operators. */
+export type UndecodableReason =
+  | 'null-value'
+  | 'value-too-large'
+  | 'not-wire-format'
+  | 'unknown-schema'
+  | 'foreign-schema'
+  | 'incompatible-schema'
+  | 'malformed-avro'
+  | 'invalid-event'
+
+export type Undecodable = {
+  readonly status: 'undecodable'
+  readonly reason: UndecodableReason
+  readonly explanation: string
+}
+export type Decoded =
+  | { readonly status: 'decoded'; readonly event: NoteEvent; readonly schemaId: number }
+  | Undecodable
+
+const DecodedEvent = z.object({
+  eventId: z.uuid(),
+  eventType: EventType,
+  noteId: NoteId,
+  revision: Revision,
+  title: z.string(),
+  url: z.string().nullable(),
+  type: z.string(),
+  body: z.string(),
+  visibility: Visibility,
+  occurredAt: z.int(),
+})
+
+const undecodable = (reason: UndecodableReason, explanation: string): Undecodable => ({
+  status: 'undecodable',
+  reason,
+  explanation,
+})
+
+/** The schema id of a wire-format value, or undefined when it is not one. */
+export function schemaIdOf(value: Buffer | null): number | undefined {
+  if (!value || value.length <= WIRE.headerBytes || value[0] !== WIRE.magic) return undefined
+  return value.readInt32BE(1)
+}
+
+/** Arrays and maps let a few bytes claim millions of items (an Avro bomb); no event of ours has any. */
+function isBounded(type: avsc.Type): boolean {
+  if (avsc.Type.isType(type, 'array') || avsc.Type.isType(type, 'map')) return false
+  if (avsc.Type.isType(type, 'record')) {
+    return (type as avsc.types.RecordType).fields.every((field) => isBounded(field.type))
+  }
+  if (avsc.Type.isType(type, 'union')) {
+    return (type as avsc.types.UnwrappedUnionType).types.every(isBounded)
+  }
+  return true
+}
+
+type Reader = { readonly status: 'usable'; readonly resolver: avsc.Resolver } | Undecodable
+
+/**
+ * Decodes values written under any schema of our subject into the event of this version.
+ * A registry that is away is not a verdict: `decode` then throws RegistryUnavailable, and the caller waits.
+ */
+export class EnvelopeDecoder {
+  readonly #readerType = avsc.Type.forSchema(JSON.parse(SHIPPED_SCHEMA))
+  readonly #readers = new Map<number, Reader>()
+  readonly #registry: RegistryClient
+  readonly #subject: string
+
+  constructor(registry: RegistryClient, subject: string) {
+    this.#registry = registry
+    this.#subject = subject
+  }
+
+  /** @throws RegistryUnavailable when an id not seen before has to be looked up and cannot be. */
+  async decode(value: Buffer | null): Promise<Decoded> {
+    if (value === null)
+      return undecodable('null-value', 'The record has no value; the outbox never writes one.')
+    if (value.length > LIMITS.envelopeBytes) {
+      return undecodable(
+        'value-too-large',
+        `The value has ${value.length} bytes; an envelope has at most ${LIMITS.envelopeBytes}.`,
+      )
+    }
+    const schemaId = schemaIdOf(value)
+    if (schemaId === undefined) {
+      return undecodable(
+        'not-wire-format',
+        'The value is not in Confluent wire format (0x00, 4-byte schema id, Avro body).',
+      )
+    }
+    const reader = this.#readers.get(schemaId) ?? (await this.#learn(schemaId))
+    if (reader.status === 'undecodable') return reader
+    let record: unknown
+    try {
+      record = this.#readerType.fromBuffer(value.subarray(WIRE.headerBytes), reader.resolver)
+    } catch {
+      return undecodable('malformed-avro', `The body is not a complete record of schema ${schemaId}.`)
+    }
+    const event = DecodedEvent.safeParse(record)
+    if (!event.success) {
+      const issue = event.error.issues[0]
+      return undecodable(
+        'invalid-event',
+        `The event breaks a rule: ${issue?.path.join('.')}: ${issue?.message}.`,
+      )
+    }
+    return { status: 'decoded', event: event.data, schemaId }
+  }
+
+  async #learn(schemaId: number): Promise<Reader> {
+    const found = await this.#registry.schemaById(schemaId)
+    if (!found.found) {
+      // A registry without our subject has lost its data; its "not found" says nothing about this id.
+      if (!(await this.#registry.hasSubject(this.#subject))) {
+        throw new RegistryUnavailable(
+          `The schema registry has no subject ${this.#subject}: it was emptied or never set up.`,
+        )
+      }
+      // Not remembered: the id may be registered later, and a redrive then finds it.
+      return undecodable('unknown-schema', `No schema has the id ${schemaId}.`)
+    }
+    const reader: Reader = await this.#judge(schemaId, found.value)
+    this.#readers.set(schemaId, reader)
+    return reader
+  }
+
+  async #judge(schemaId: number, schema: string): Promise<Reader> {
+    const subjects = await this.#registry.subjectsOf(schemaId)
+    if (!subjects.includes(this.#subject)) {
+      return undecodable(
+        'foreign-schema',
+        `Schema ${schemaId} does not belong to the subject ${this.#subject}.`,
+      )
+    }
+    try {
+      const writerType = avsc.Type.forSchema(JSON.parse(schema))
+      if (!isBounded(writerType)) throw new Error('it has an array or a map')
+      return { status: 'usable', resolver: this.#readerType.createResolver(writerType) }
+    } catch (error) {
+      return undecodable(
+        'incompatible-schema',
+        `Schema ${schemaId} cannot be read by this version: ${(error as Error).message}.`,
+      )
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Express } from 'express'
+
+/** Limits that no client can stretch; slow or greedy ones are cut by the server itself. */
+export const HTTP_LIMITS = {
+  headerBytes: 16_384,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 65_000,
+  maxConnections: 2_000,
+  drainMs: 10_000,
+} as const
+
+export type RunningServer = { readonly url: string; readonly port: number; close(): Promise<void> }
+
+/** Listens and resolves when requests are served. `close` stops accepting, lets running requests end, then cuts. */
+export async function startHttpServer(app: Express, host: string, port: number): Promise<RunningServer> {
+  const server = createServer(
+    {
+      maxHeaderSize: HTTP_LIMITS.headerBytes,
+      headersTimeout: HTTP_LIMITS.headersTimeoutMs,
+      requestTimeout: HTTP_LIMITS.requestTimeoutMs,
+      keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+      noDelay: true,
+    },
+    app,
+  )
+  server.maxConnections = HTTP_LIMITS.maxConnections
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const bound = (server.address() as AddressInfo).port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    close: () =>
+      new Promise<void>((resolve) => {
+        const cut = setTimeout(() => server.closeAllConnections(), HTTP_LIMITS.drainMs)
+        server.close(() => {
+          clearTimeout(cut)
+          resolve()
+        })
+        server.closeIdleConnections()
+      }),
+  }
+}

@@ -1,0 +1,28 @@
+import { defineConfig } from 'vitest/config'
+
+// Waits in tests are conditions with a generous limit; WAIT_SCALE stretches all of them on a slow machine.
+const real = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 300_000 }
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          globalSetup: ['test/support/global-lab.ts'],
+          ...real,
+        },
+      },
+      {
+        test: {
+          name: 'pipeline',
+          include: ['test/pipeline/**/*.test.ts'],
+          globalSetup: ['test/support/global-lab.ts'],
+          ...real,
+        },
+      },
+    ],
+  },
+})
