@@ -1,0 +1,67 @@
+# Sourced by bin/up and bin/test, in the repository's root: checks what the machine must have, installs what is
+# missing with apt where it may (root or passwordless sudo), else prints the exact command and stops.
+# shellcheck shell=bash
+
+say() { printf '%s\n' "$*"; }
+
+# The major version of the java on PATH, or 0.
+java_major() {
+  { java -version 2>&1 || true; } | sed -nE '1s/.*version "([0-9]+).*/\1/p' | grep . || echo 0
+}
+
+# npm that answers, on a Node of version 20 or later (npm then brings Node 24 as a package).
+npm_works() {
+  command -v npm >/dev/null && npm --version >/dev/null 2>&1 &&
+    [[ "$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 20 ]]
+}
+
+apt_install() { # package...
+  local as_root=()
+  if [[ $EUID -ne 0 ]]; then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo -n); else return 1; fi
+  fi
+  command -v apt-get >/dev/null || return 1
+  say "installing $* with apt"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update -q &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+ensure_prerequisites() {
+  local missing=() optional=()
+  [[ "$(java_major)" -ge 17 ]] || missing+=(openjdk-17-jre-headless)
+  command -v mvn >/dev/null || missing+=(maven)
+  npm_works || missing+=(nodejs npm)
+  command -v git >/dev/null || missing+=(git)
+  command -v kcat >/dev/null || optional+=(kcat)
+  if [[ ${#missing[@]} -gt 0 ]]; then
+    if ! apt_install "${missing[@]}"; then
+      say "This machine lacks: ${missing[*]}. Nothing was started. Install them and run this again:" >&2
+      say "  sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
+      return 1
+    fi
+    if [[ "$(java_major)" -lt 17 ]] || ! npm_works; then
+      say "The packages were installed, but Java 17 or later and Node 20 or later with npm are needed on PATH:" >&2
+      say "  java: $(java_major), node: $(node --version 2>/dev/null || echo none). Install newer ones and run this again." >&2
+      return 1
+    fi
+  fi
+  # kcat is for looking at the topic by hand; the lab runs without it.
+  if [[ ${#optional[@]} -gt 0 ]]; then
+    apt_install "${optional[@]}" || say "kcat is not installed (optional): sudo apt-get install -y kcat"
+  fi
+  # node_modules carries the checksum of the lock file it was installed from.
+  local lock
+  lock=$(sha256sum package-lock.json | cut -d' ' -f1)
+  if [[ "$(cat node_modules/.lock-checksum 2>/dev/null)" != "$lock" ]]; then
+    say "installing npm packages"
+    npm ci --no-audit --no-fund --loglevel=error
+    printf '%s\n' "$lock" >node_modules/.lock-checksum
+  fi
+}
