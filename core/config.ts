@@ -52,6 +52,58 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES
 
+/** Which variables each process reads: what its main.ts asks for and docs/configuration.md prints. */
+export const PROCESS_VARIABLES = {
+  'write-api': [
+    'HOST',
+    'PORT',
+    'LOG_LEVEL',
+    'SOURCE_DATABASE_URL',
+    'DATABASE_POOL_SIZE',
+    'SCHEMA_REGISTRY_URL',
+    'SCHEMA_SUBJECT',
+    'RELAY_SLOT_NAME',
+    'READ_API_URL',
+    'AUTH_ISSUER',
+    'AUTH_AUDIENCE',
+    'AUTH_JWKS',
+  ],
+  projector: [
+    'HOST',
+    'PORT',
+    'LOG_LEVEL',
+    'PROJECTION_DATABASE_URL',
+    'DATABASE_POOL_SIZE',
+    'KAFKA_BROKERS',
+    'KAFKA_TOPIC',
+    'SCHEMA_REGISTRY_URL',
+    'SCHEMA_SUBJECT',
+  ],
+  'read-api': [
+    'HOST',
+    'PORT',
+    'LOG_LEVEL',
+    'PROJECTION_DATABASE_URL',
+    'DATABASE_POOL_SIZE',
+    'KAFKA_TOPIC',
+    'WRITE_API_URL',
+  ],
+  watcher: [
+    'HOST',
+    'PORT',
+    'LOG_LEVEL',
+    'SOURCE_DATABASE_URL',
+    'PROJECTION_DATABASE_URL',
+    'KAFKA_BROKERS',
+    'KAFKA_TOPIC',
+    'CONNECT_URL',
+    'CONNECTOR_NAME',
+    'RELAY_SLOT_NAME',
+  ],
+} as const satisfies Record<string, readonly VariableName[]>
+
+export type ProcessName = keyof typeof PROCESS_VARIABLES
+
 type ConfigOf<Name extends VariableName> = { [K in Name]: z.output<(typeof VARIABLES)[K]> }
 
 /**
