@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
+import { answerClientErrors } from './http-client-error.ts'
 
 /** Limits that no client can stretch; slow or greedy ones are cut by the server itself. */
 export const HTTP_LIMITS = {
@@ -28,6 +29,9 @@ export async function startHttpServer(app: Express, host: string, port: number):
     app,
   )
   server.maxConnections = HTTP_LIMITS.maxConnections
+  answerClientErrors(server)
+  // Without a listener Node answers an unknown Expect with a bare 417; it may also be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', app)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {

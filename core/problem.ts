@@ -13,6 +13,7 @@ export const PROBLEMS = {
   forbidden: { status: 403, title: 'The token lacks the role for this' },
   'not-found': { status: 404, title: 'There is nothing at this address' },
   'method-not-allowed': { status: 405, title: 'This address does not take that method' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'revision-conflict': { status: 409, title: 'The note is at another revision' },
   gone: { status: 410, title: 'The note was withdrawn' },
   'payload-too-large': { status: 413, title: 'The request is too large' },
@@ -20,6 +21,7 @@ export const PROBLEMS = {
   'invalid-content': { status: 422, title: 'The content breaks a rule' },
   'idempotency-key-reused': { status: 422, title: 'The Idempotency-Key was used for other content' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
+  'headers-too-large': { status: 431, title: 'The request line and headers are too large' },
   'internal-error': { status: 500, title: 'Something unexpected happened' },
   'idempotency-key-in-progress': {
     status: 503,
@@ -75,22 +77,25 @@ export const unavailable = (what: string, cause?: unknown, retryAfterSeconds = 1
     },
   )
 
-export function sendProblem(res: Response, problem: Problem): void {
+/** The body of a problem answer, as JSON text. */
+export function problemBody(problem: Problem): string {
   const { status, title } = PROBLEMS[problem.code]
+  return JSON.stringify({
+    type: `urn:notes:problem:${problem.code}`,
+    title,
+    status,
+    code: problem.code,
+    detail: problem.message,
+    ...problem.extra,
+  })
+}
+
+export function sendProblem(res: Response, problem: Problem): void {
   res
-    .status(status)
+    .status(problem.status)
     .set({ 'Cache-Control': 'no-store', ...problem.headers })
     .type('application/problem+json')
-    .send(
-      JSON.stringify({
-        type: `urn:notes:problem:${problem.code}`,
-        title,
-        status,
-        code: problem.code,
-        detail: problem.message,
-        ...problem.extra,
-      }),
-    )
+    .send(problemBody(problem))
 }
 
 /** The failures of express's own parsing and routing, as problems. */

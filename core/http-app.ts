@@ -1,0 +1,105 @@
+import type { ServerResponse } from 'node:http'
+import express, { type Express, type Request, type RequestHandler } from 'express'
+import type { Logger } from './log.ts'
+import { Histogram, type Registry } from './metrics.ts'
+import type { OpenApiDocument } from './openapi.ts'
+import { operationsRouter, type ReadinessCheck } from './operations.ts'
+import { notFound, Problem, problemHandler } from './problem.ts'
+import { continueTrace } from './trace.ts'
+
+export type HttpAppOptions = {
+  readonly logger: Logger
+  readonly metrics: Registry
+  readonly checks: readonly ReadinessCheck[]
+  readonly document: OpenApiDocument
+  /** Failures of dependencies as problems, e.g. a database that is away as 503. */
+  readonly translate: (error: unknown) => Problem | undefined
+}
+
+const traceparents = new WeakMap<Request, string>()
+
+/** The trace context of this request: the caller's continued, or a new one. */
+export function traceparentOf(req: Request): string {
+  const traceparent = traceparents.get(req)
+  if (!traceparent) throw new Error('traceparentOf used outside createHttpApp')
+  return traceparent
+}
+
+const trace: RequestHandler = (req, res, next) => {
+  const traceparent = continueTrace(req.get('traceparent'))
+  traceparents.set(req, traceparent)
+  res.set('traceparent', traceparent)
+  next()
+}
+
+/** These APIs answer JSON only: nothing may be sniffed, run or framed. */
+const securityHeaders: RequestHandler = (_req, res, next) => {
+  res.set({
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Referrer-Policy': 'no-referrer',
+  })
+  next()
+}
+
+/** Seconds from the first byte of the request to the end of the answer, by route template (never by id). */
+function measureRequests(metrics: Registry): RequestHandler {
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the request head to the end of the answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [metrics],
+  })
+  return (req, res, next) => {
+    const start = performance.now()
+    res.once('close', () => {
+      const route = typeof req.route?.path === 'string' ? req.route.path : 'none'
+      duration.observe(labelsOf(req, res, route), (performance.now() - start) / 1000)
+    })
+    next()
+  }
+}
+
+/** Methods come from clients: any name that is not a usual one is counted as "other". */
+const USUAL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const labelsOf = (req: Request, res: ServerResponse, route: string) => ({
+  method: USUAL_METHODS.has(req.method) ? req.method : 'other',
+  route,
+  status: String(res.statusCode),
+})
+
+/** Last handler of a path: 405 with Allow. `GET` includes HEAD, which express answers from the GET handler. */
+export const methodNotAllowed =
+  (...methods: ('GET' | 'POST')[]): RequestHandler =>
+  (req, _res, next) => {
+    const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+    next(
+      new Problem('method-not-allowed', `${req.method} cannot be done here; ${allow} can.`, {
+        headers: { Allow: allow },
+      }),
+    )
+  }
+
+/**
+ * What both HTTP APIs share: trace context, security headers, request metrics, /livez, /readyz, /metrics,
+ * /openapi.json, and every failure as application/problem+json. `routes` adds the API's own paths.
+ */
+export function createHttpApp(options: HttpAppOptions, routes: (app: Express) => void): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  // ETags are set by the routes, from revision and content; express's own would be weak ones over bytes.
+  app.disable('etag')
+  app.enable('case sensitive routing')
+  app.set('query parser', 'simple')
+  app.use(trace, securityHeaders, measureRequests(options.metrics))
+  app.use(operationsRouter(options.metrics, options.checks))
+  app.get('/openapi.json', (_req, res) => {
+    res.set('Cache-Control', 'no-cache').json(options.document)
+  })
+  app.all(['/livez', '/readyz', '/metrics', '/openapi.json'], methodNotAllowed('GET'))
+  routes(app)
+  app.use(notFound)
+  app.use(problemHandler(options.logger, options.translate))
+  return app
+}
