@@ -9,10 +9,10 @@ java_major() {
   { java -version 2>&1 || true; } | sed -nE '1s/.*version "([0-9]+).*/\1/p' | grep . || echo 0
 }
 
-# npm that answers, on a Node of version 20 or later (npm then brings Node 24 as a package).
+# npm that answers, on a Node of version 18 or later (npm then brings Node 24 as a package).
 npm_works() {
   command -v npm >/dev/null && npm --version >/dev/null 2>&1 &&
-    [[ "$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 20 ]]
+    [[ "$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 18 ]]
 }
 
 apt_install() { # package...
@@ -47,7 +47,7 @@ ensure_prerequisites() {
       return 1
     fi
     if [[ "$(java_major)" -lt 17 ]] || ! npm_works; then
-      say "The packages were installed, but Java 17 or later and Node 20 or later with npm are needed on PATH:" >&2
+      say "The packages were installed, but Java 17 or later and Node 18 or later with npm are needed on PATH:" >&2
       say "  java: $(java_major), node: $(node --version 2>/dev/null || echo none). Install newer ones and run this again." >&2
       return 1
     fi
