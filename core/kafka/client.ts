@@ -25,17 +25,19 @@ export type KafkaOptions = {
   readonly brokers: readonly string[]
   readonly clientId: string
   readonly logger: Logger
+  /** How often kafkajs repeats a failed request by itself. */
+  readonly retries?: number
 }
 
 /** The one place where a kafkajs client is made: no Nagle delay, bounded requests, its log in ours. */
-export function createKafka({ brokers, clientId, logger }: KafkaOptions): Kafka {
+export function createKafka({ brokers, clientId, logger, retries = 8 }: KafkaOptions): Kafka {
   return new Kafka({
     brokers: [...brokers],
     clientId,
     connectionTimeout: 3_000,
     requestTimeout: 15_000,
     enforceRequestTimeout: true,
-    retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: 8 },
+    retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries },
     socketFactory: ({ host, port, onConnect }) => {
       const socket = net.connect({ host, port }, onConnect)
       socket.setNoDelay(true)

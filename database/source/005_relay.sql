@@ -2,7 +2,9 @@
 -- and the slot would stand still while other tables write WAL).
 CREATE TABLE relay_heartbeat (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at timestamptz NOT NULL DEFAULT now()
+  at timestamptz NOT NULL DEFAULT now(),
+  -- Tells whether a slot that confirmed a snapshot has passed this beat.
+  transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
 
 -- Debezium's signal channel, used for replays by incremental snapshot.

@@ -1,0 +1,167 @@
+import { type Admin, ConfigResourceTypes } from 'kafkajs'
+import { createKafka, type KafkaOptions } from './client.ts'
+
+/** A topic as it has to be. `configs` are Kafka topic configs by name; values as Kafka prints them. */
+export type TopicDefinition = {
+  readonly name: string
+  readonly partitions: number
+  readonly replicationFactor: number
+  readonly configs: Readonly<Record<string, string>>
+}
+
+/** `what` is `partitions` or the name of a config. */
+export type TopicDifference = { readonly what: string; readonly expected: string; readonly found: string }
+
+export type EnsuredTopic =
+  | { readonly topic: string; readonly status: 'created' | 'unchanged' }
+  | { readonly topic: string; readonly status: 'different'; readonly differences: readonly TopicDifference[] }
+
+/** Per partition number the offset that the next record will get. */
+export type EndOffsets = Readonly<Record<string, string>>
+
+/** Kafka gave no answer that can be used. Nothing can be concluded about the topic. */
+export class KafkaUnavailable extends Error {
+  override name = 'KafkaUnavailable'
+}
+
+/** What a topic has that its definition does not say, and the reverse. Pure. */
+export function differencesOf(
+  definition: TopicDefinition,
+  found: { readonly partitions: number; readonly configs: Readonly<Record<string, string>> },
+): readonly TopicDifference[] {
+  const pairs: [what: string, expected: string, found: string][] = [
+    ['partitions', String(definition.partitions), String(found.partitions)],
+    ...Object.entries(definition.configs).map(([name, value]): [string, string, string] => [
+      name,
+      value,
+      found.configs[name] ?? 'not reported',
+    ]),
+  ]
+  return pairs
+    .filter(([, expected, actual]) => expected !== actual)
+    .map(([what, expected, actual]) => ({ what, expected, found: actual }))
+}
+
+/**
+ * Creates the topics that are missing. An existing topic is compared and never changed: more partitions
+ * would send the next revisions of a note to another partition, past the order of the earlier ones.
+ * Topics are created explicitly because an automatically created one has the broker's partition count.
+ * @throws KafkaUnavailable when Kafka does not answer or refuses a definition; the message says what it said.
+ */
+export async function ensureTopics(
+  kafka: KafkaOptions,
+  definitions: readonly TopicDefinition[],
+): Promise<readonly EnsuredTopic[]> {
+  const admin = createKafka(kafka).admin()
+  try {
+    await admin.connect()
+    const ensured: EnsuredTopic[] = []
+    for (const definition of definitions) ensured.push(await ensureTopic(admin, definition))
+    return ensured
+  } catch (error) {
+    throw new KafkaUnavailable(
+      `The topics could not be set up at Kafka ${kafka.brokers.join(', ')}; nothing else was changed. ${messageOf(error)}`,
+      { cause: error },
+    )
+  } finally {
+    await admin.disconnect().catch(() => undefined)
+  }
+}
+
+/** kafkajs wraps what the broker said about each topic into an aggregate without a message of its own. */
+const messageOf = (error: unknown): string =>
+  [error, ...((error as { errors?: unknown[] }).errors ?? [])]
+    .map((item) => (item as Error).message)
+    .join(' ')
+
+async function ensureTopic(admin: Admin, definition: TopicDefinition): Promise<EnsuredTopic> {
+  const created = await admin.createTopics({
+    waitForLeaders: true,
+    topics: [
+      {
+        topic: definition.name,
+        numPartitions: definition.partitions,
+        replicationFactor: definition.replicationFactor,
+        configEntries: Object.entries(definition.configs).map(([name, value]) => ({ name, value })),
+      },
+    ],
+  })
+  if (created) return { topic: definition.name, status: 'created' }
+  const metadata = await admin.fetchTopicMetadata({ topics: [definition.name] })
+  const described = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [
+      {
+        type: ConfigResourceTypes.TOPIC,
+        name: definition.name,
+        configNames: Object.keys(definition.configs),
+      },
+    ],
+  })
+  const entries = described.resources[0]?.configEntries ?? []
+  const differences = differencesOf(definition, {
+    partitions: metadata.topics[0]?.partitions.length ?? 0,
+    configs: Object.fromEntries(entries.map((entry) => [entry.configName, entry.configValue])),
+  })
+  return differences.length === 0
+    ? { topic: definition.name, status: 'unchanged' }
+    : { topic: definition.name, status: 'different', differences }
+}
+
+/**
+ * Reads end offsets, again and again, from a Kafka that may go away and come back. After a failure the
+ * connection is thrown away whole and made anew by the next call: what kafkajs remembers of brokers that
+ * moved or hang is not to be trusted.
+ */
+export class EndOffsetReader {
+  readonly #options: KafkaOptions
+  readonly #limitMs: number
+  #admin: Promise<Admin> | undefined
+
+  constructor(options: KafkaOptions, limitMs = 2_000) {
+    this.#options = options
+    this.#limitMs = limitMs
+  }
+
+  /** @throws KafkaUnavailable after at most the limit; also when the topic does not exist. */
+  async read(topic: string): Promise<EndOffsets> {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${this.#limitMs} ms`)), this.#limitMs)
+    })
+    try {
+      const asked = this.#connected().then((admin) => admin.fetchTopicOffsets(topic))
+      const offsets = await Promise.race([asked, limit])
+      return Object.fromEntries(offsets.map(({ partition, high }) => [String(partition), high]))
+    } catch (error) {
+      void this.close()
+      throw new KafkaUnavailable(
+        `The end offsets of ${topic} could not be read: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      )
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #connected(): Promise<Admin> {
+    this.#admin ??= (async () => {
+      const admin = createKafka({ ...this.#options, retries: 0 }).admin()
+      await admin.connect()
+      return admin
+    })()
+    return this.#admin
+  }
+
+  async close(): Promise<void> {
+    const admin = this.#admin
+    this.#admin = undefined
+    try {
+      await (await admin)?.disconnect()
+    } catch {
+      // It was never connected, or the connection is gone: there is nothing to release.
+    }
+  }
+}
