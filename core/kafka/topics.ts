@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs'
+import kafkajs, { type Admin } from 'kafkajs'
 import { createKafka, type KafkaOptions } from './client.ts'
 
 /** A topic as it has to be. `configs` are Kafka topic configs by name; values as Kafka prints them. */
@@ -55,8 +55,14 @@ export async function ensureTopics(
   const admin = createKafka(kafka).admin()
   try {
     await admin.connect()
+    const existing = new Set(await admin.listTopics())
     const ensured: EnsuredTopic[] = []
-    for (const definition of definitions) ensured.push(await ensureTopic(admin, definition))
+    for (const definition of definitions) {
+      const created = !existing.has(definition.name) && (await createTopic(admin, definition))
+      ensured.push(
+        created ? { topic: definition.name, status: 'created' } : await compareTopic(admin, definition),
+      )
+    }
     return ensured
   } catch (error) {
     throw new KafkaUnavailable(
@@ -74,8 +80,9 @@ const messageOf = (error: unknown): string =>
     .map((item) => (item as Error).message)
     .join(' ')
 
-async function ensureTopic(admin: Admin, definition: TopicDefinition): Promise<EnsuredTopic> {
-  const created = await admin.createTopics({
+/** false when another process was faster. */
+const createTopic = (admin: Admin, definition: TopicDefinition): Promise<boolean> =>
+  admin.createTopics({
     waitForLeaders: true,
     topics: [
       {
@@ -86,13 +93,14 @@ async function ensureTopic(admin: Admin, definition: TopicDefinition): Promise<E
       },
     ],
   })
-  if (created) return { topic: definition.name, status: 'created' }
+
+async function compareTopic(admin: Admin, definition: TopicDefinition): Promise<EnsuredTopic> {
   const metadata = await admin.fetchTopicMetadata({ topics: [definition.name] })
   const described = await admin.describeConfigs({
     includeSynonyms: false,
     resources: [
       {
-        type: ConfigResourceTypes.TOPIC,
+        type: kafkajs.ConfigResourceTypes.TOPIC,
         name: definition.name,
         configNames: Object.keys(definition.configs),
       },
