@@ -116,8 +116,14 @@ async function compareTopic(admin: Admin, definition: TopicDefinition): Promise<
     : { topic: definition.name, status: 'different', differences }
 }
 
+/** What a topic holds now: per partition the earliest offset that still exists and the one the next record gets. */
+export type TopicExtent = {
+  readonly clusterId: string
+  readonly partitions: ReadonlyMap<number, { readonly earliest: number; readonly end: number }>
+}
+
 /**
- * Reads end offsets, again and again, from a Kafka that may go away and come back. After a failure the
+ * Reads offsets, again and again, from a Kafka that may go away and come back. After a failure the
  * connection is thrown away whole and made anew by the next call: what kafkajs remembers of brokers that
  * moved or hang is not to be trusted.
  */
@@ -133,22 +139,34 @@ export class EndOffsetReader {
 
   /** @throws KafkaUnavailable after at most the limit; also when the topic does not exist. */
   async read(topic: string): Promise<EndOffsets> {
+    const offsets = await this.#ask(topic, (admin) => admin.fetchTopicOffsets(topic))
+    return Object.fromEntries(offsets.map(({ partition, high }) => [String(partition), high]))
+  }
+
+  /** @throws KafkaUnavailable after at most the limit; also when the topic does not exist. */
+  async extent(topic: string): Promise<TopicExtent> {
+    return this.#ask(topic, async (admin) => {
+      const { clusterId } = await admin.describeCluster()
+      const offsets = await admin.fetchTopicOffsets(topic)
+      const partitions = new Map(
+        offsets.map(({ partition, low, high }) => [partition, { earliest: Number(low), end: Number(high) }]),
+      )
+      return { clusterId, partitions }
+    })
+  }
+
+  async #ask<T>(topic: string, question: (admin: Admin) => Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer within ${this.#limitMs} ms`)), this.#limitMs)
     })
     try {
-      const asked = this.#connected().then((admin) => admin.fetchTopicOffsets(topic))
-      const offsets = await Promise.race([asked, limit])
-      return Object.fromEntries(offsets.map(({ partition, high }) => [String(partition), high]))
+      return await Promise.race([this.#connected().then(question), limit])
     } catch (error) {
       void this.close()
-      throw new KafkaUnavailable(
-        `The end offsets of ${topic} could not be read: ${(error as Error).message}`,
-        {
-          cause: error,
-        },
-      )
+      throw new KafkaUnavailable(`The offsets of ${topic} could not be read: ${(error as Error).message}`, {
+        cause: error,
+      })
     } finally {
       clearTimeout(timer)
     }
