@@ -1,0 +1,12 @@
+import { labDirectory } from './paths.ts'
+import { stopLab } from './start.ts'
+
+const labDir = labDirectory()
+const begun = performance.now()
+const what = await stopLab(labDir)
+const told = {
+  lab: 'Everything is stopped; the data stays in',
+  leftovers: 'The supervisor was dead; what it had left running is stopped. The data stays in',
+  nothing: 'Nothing was running in',
+}
+console.log(`${told[what]} ${labDir} (${((performance.now() - begun) / 1000).toFixed(1)} s)`)

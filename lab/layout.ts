@@ -1,0 +1,202 @@
+import path from 'node:path'
+import type { Jars } from './jars.ts'
+import { PROJECTION_ROLES, type ServiceName, SERVICES, SOURCE_ROLES } from './names.ts'
+import { labPaths } from './paths.ts'
+import type { Ports } from './ports.ts'
+import type { Secrets } from './secrets.ts'
+import { connectServer } from './servers/connect.ts'
+import { databaseUser } from './servers/database-user.ts'
+import { kafkaServer } from './servers/kafka.ts'
+import { postgresServer } from './servers/postgres.ts'
+import { registryServer, registryUrl } from './servers/registry.ts'
+import type { ProcessSpec } from './servers/spec.ts'
+import { serviceProcess } from './services.ts'
+import type { LabState } from './state.ts'
+
+export const AUTH = { issuer: 'https://notes.localhost', audience: 'notes-api' } as const
+export const NAMES = {
+  topic: 'notes.revisions',
+  subject: 'notes.revisions-value',
+  connector: 'notes-outbox',
+  slot: 'notes_outbox',
+} as const
+const HOST = '127.0.0.1'
+
+export type Layout = Pick<LabState, 'addresses' | 'databases' | 'environments' | 'auth' | 'ports'>
+
+/** Every address, URL and environment of a lab, from its ports and secrets. */
+export function layoutOf(ports: Ports, secrets: Secrets): Layout {
+  const http = (port: number) => `http://${HOST}:${port}`
+  const url = (role: string, password: string | undefined, port: number, database: string) =>
+    `postgres://${role}:${password}@${HOST}:${port}/${database}`
+  const { passwords } = secrets
+  const addresses: LabState['addresses'] = {
+    sourceDb: { host: HOST, port: ports.sourceDb },
+    projectionDb: { host: HOST, port: ports.projectionDb },
+    kafkaBrokers: `${HOST}:${ports.kafka}`,
+    registryUrl: registryUrl(ports.registry),
+    connectUrl: http(ports.connect),
+    writeApiUrl: http(ports.writeApi),
+    readApiUrl: http(ports.readApi),
+    projectorUrl: http(ports.projector),
+    watcherUrl: http(ports.watcher),
+  }
+  const databases: LabState['databases'] = {
+    source: perRole(SOURCE_ROLES, (role) => url(role, passwords[role], ports.sourceDb, 'notes')),
+    projection: perRole(PROJECTION_ROLES, (role) =>
+      url(role, passwords[role], ports.projectionDb, 'projection'),
+    ),
+    sourceAdmin: url('postgres', passwords['source_admin'], ports.sourceDb, 'notes'),
+    projectionAdmin: url('postgres', passwords['projection_admin'], ports.projectionDb, 'projection'),
+  }
+  const kafka = { KAFKA_BROKERS: addresses.kafkaBrokers, KAFKA_TOPIC: NAMES.topic }
+  const registry = { SCHEMA_REGISTRY_URL: addresses.registryUrl, SCHEMA_SUBJECT: NAMES.subject }
+  const relay = {
+    CONNECT_URL: addresses.connectUrl,
+    CONNECTOR_NAME: NAMES.connector,
+    RELAY_SLOT_NAME: NAMES.slot,
+  }
+  const auth = { AUTH_ISSUER: AUTH.issuer, AUTH_AUDIENCE: AUTH.audience, AUTH_JWKS: secrets.jwksPath }
+  const listen = (port: number) => ({ HOST, PORT: String(port) })
+  return {
+    addresses,
+    databases,
+    ports,
+    auth: { ...AUTH, jwksPath: secrets.jwksPath, privateKeyPath: secrets.privateKeyPath },
+    environments: {
+      setup: {
+        SOURCE_ADMIN_DATABASE_URL: databases.sourceAdmin,
+        PROJECTION_ADMIN_DATABASE_URL: databases.projectionAdmin,
+        ROLE_PASSWORDS_FILE: secrets.passwordsFile,
+        ...kafka,
+        ...registry,
+        ...relay,
+      },
+      'write-api': {
+        ...listen(ports.writeApi),
+        ...auth,
+        ...registry,
+        RELAY_SLOT_NAME: NAMES.slot,
+        SOURCE_DATABASE_URL: databases.source.notes_write_api,
+        READ_API_URL: addresses.readApiUrl,
+      },
+      projector: {
+        ...listen(ports.projector),
+        ...kafka,
+        ...registry,
+        PROJECTION_DATABASE_URL: databases.projection.projection_projector,
+      },
+      'read-api': {
+        ...listen(ports.readApi),
+        KAFKA_TOPIC: NAMES.topic,
+        PROJECTION_DATABASE_URL: databases.projection.projection_read_api,
+      },
+      watcher: {
+        ...listen(ports.watcher),
+        ...kafka,
+        ...relay,
+        SOURCE_DATABASE_URL: databases.source.notes_watcher,
+        PROJECTION_DATABASE_URL: databases.projection.projection_watcher,
+      },
+    },
+  }
+}
+
+function perRole<Role extends string>(
+  roles: readonly Role[],
+  value: (role: Role) => string,
+): Record<Role, string> {
+  return Object.fromEntries(roles.map((role) => [role, value(role)])) as Record<Role, string>
+}
+
+/** What `notesctl` needs when it is given neither flags nor environment. */
+export function clientEnvironment(layout: Layout): Record<string, string> {
+  return {
+    WRITE_API_URL: layout.addresses.writeApiUrl,
+    READ_API_URL: layout.addresses.readApiUrl,
+    KAFKA_BROKERS: layout.addresses.kafkaBrokers,
+    KAFKA_TOPIC: NAMES.topic,
+    SCHEMA_REGISTRY_URL: layout.addresses.registryUrl,
+    SCHEMA_SUBJECT: NAMES.subject,
+    CONNECT_URL: layout.addresses.connectUrl,
+    CONNECTOR_NAME: NAMES.connector,
+    RELAY_SLOT_NAME: NAMES.slot,
+    SOURCE_DATABASE_URL: layout.databases.source.notes_watcher,
+    PROJECTION_DATABASE_URL: layout.databases.projection.projection_operator,
+    AUTH_ISSUER: layout.auth.issuer,
+    AUTH_AUDIENCE: layout.auth.audience,
+    AUTH_JWKS: layout.auth.jwksPath,
+    AUTH_PRIVATE_KEY: layout.auth.privateKeyPath,
+  }
+}
+
+export type Processes = { readonly servers: readonly ProcessSpec[]; readonly services: readonly ProcessSpec[] }
+
+export async function processesOf(
+  labDir: string,
+  layout: Layout,
+  secrets: Secrets,
+  jars: Jars,
+): Promise<Processes> {
+  const { data, config } = labPaths(labDir)
+  const ports = layout.ports as Ports
+  const user = databaseUser()
+  const admin = (url: string) => url.replace(/\/[^/]*$/, '/postgres')
+  const postgres = (
+    name: 'source-db' | 'projection-db',
+    port: number,
+    which: 'source_admin' | 'projection_admin',
+    settings: Record<string, string>,
+  ) =>
+    postgresServer({
+      name,
+      port,
+      settings,
+      user,
+      dataDir: path.join(data, name),
+      adminPassword: secrets.passwords[which] ?? '',
+      adminUrl: admin(
+        which === 'source_admin' ? layout.databases.sourceAdmin : layout.databases.projectionAdmin,
+      ),
+    })
+  const { sourceDb } = layout.addresses
+  return {
+    servers: [
+      await postgres('source-db', ports.sourceDb, 'source_admin', {
+        wal_level: 'logical',
+        // A slot that nobody reads gives up before the disk is full; the watcher alarms long before.
+        max_slot_wal_keep_size: '4GB',
+        idle_replication_slot_timeout: '0',
+      }),
+      await postgres('projection-db', ports.projectionDb, 'projection_admin', {}),
+      kafkaServer({
+        jars: jars.kafka,
+        dataDir: path.join(data, 'kafka'),
+        configDir: config,
+        port: ports.kafka,
+        controllerPort: ports.kafkaController,
+      }),
+      registryServer({
+        jars: jars.registry,
+        dataDir: path.join(data, 'registry'),
+        port: ports.registry,
+        managementPort: ports.registryManagement,
+      }),
+      connectServer({
+        jars: jars.kafka,
+        plugins: jars.plugins,
+        configDir: config,
+        port: ports.connect,
+        kafkaBrokers: layout.addresses.kafkaBrokers,
+        connectorEnv: {
+          SOURCE_DB_HOST: sourceDb.host,
+          SOURCE_DB_PORT: String(sourceDb.port),
+          SOURCE_DB_NAME: 'notes',
+          SOURCE_DB_USER: 'notes_debezium',
+          SOURCE_DB_PASSWORD: secrets.passwords['notes_debezium'] ?? '',
+        },
+      }),
+    ],
+    services: SERVICES.map((name: ServiceName) => serviceProcess(name, layout.environments[name])),
+  }
+}

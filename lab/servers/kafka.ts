@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createKafka } from '../../core/kafka/client.ts'
+import { createLogger } from '../../core/log.ts'
+import { REPOSITORY } from '../paths.ts'
+import { run } from './run.ts'
+import { baseEnvironment, JVM_FLAGS, javaCommand, type ProcessSpec, propertiesText } from './spec.ts'
+
+export type KafkaOptions = {
+  readonly jars: string
+  readonly dataDir: string
+  readonly configDir: string
+  readonly port: number
+  readonly controllerPort: number
+}
+
+const LOGGING = `-Dlog4j2.configurationFile=${path.join(REPOSITORY, 'lab', 'log4j2.xml')}`
+
+/** One broker that is its own controller (KRaft). */
+export function kafkaServer({ jars, dataDir, configDir, port, controllerPort }: KafkaOptions): ProcessSpec {
+  const config = path.join(configDir, 'kafka.properties')
+  writeFileSync(
+    config,
+    propertiesText({
+      'process.roles': 'broker,controller',
+      'node.id': 1,
+      'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
+      'controller.listener.names': 'CONTROLLER',
+      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      'advertised.listeners': `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      'log.dirs': dataDir,
+      'auto.create.topics.enable': false,
+      'offsets.topic.replication.factor': 1,
+      'offsets.topic.num.partitions': 1,
+      'transaction.state.log.replication.factor': 1,
+      'transaction.state.log.min.isr': 1,
+      'share.coordinator.state.topic.replication.factor': 1,
+      'share.coordinator.state.topic.min.isr': 1,
+      'group.initial.rebalance.delay.ms': 0,
+      'log.retention.check.interval.ms': 60_000,
+    }),
+  )
+  const env = baseEnvironment()
+  const java = [...JVM_FLAGS, LOGGING, '-cp', `${jars}/*`]
+  const kafka = createKafka({
+    brokers: [`127.0.0.1:${port}`],
+    clientId: 'lab-supervisor',
+    logger: createLogger('lab-supervisor', 'silent'),
+  })
+  return {
+    name: 'kafka',
+    command: javaCommand(),
+    args: ['-Xmx384m', '-Xms128m', ...java, 'kafka.Kafka', config],
+    cwd: configDir,
+    env,
+    stopSignal: 'SIGTERM',
+    prepare: async () => {
+      if (existsSync(path.join(dataDir, 'meta.properties'))) return
+      mkdirSync(dataDir, { recursive: true })
+      const clusterId = randomBytes(16).toString('base64url')
+      const format = ['format', '--standalone', '--ignore-formatted', '-t', clusterId, '-c', config]
+      await run(javaCommand(), [...java, 'kafka.tools.StorageTool', ...format], { cwd: configDir, env })
+    },
+    isReady: async () => {
+      const admin = kafka.admin({ retry: { retries: 0 } })
+      try {
+        await admin.connect()
+        return (await admin.describeCluster()).brokers.length === 1
+      } finally {
+        await admin.disconnect()
+      }
+    },
+  }
+}

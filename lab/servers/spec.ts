@@ -1,0 +1,41 @@
+import type { ProcessName } from '../names.ts'
+
+/** How one process of the lab is started, asked and stopped. */
+export type ProcessSpec = {
+  readonly name: ProcessName
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined
+  readonly stopSignal: 'SIGTERM' | 'SIGINT'
+  /** Before every start; does only what is missing. */
+  readonly prepare?: () => Promise<void>
+  /** Asks the process itself; throwing counts as "not yet". */
+  readonly isReady: () => Promise<boolean>
+}
+
+/** What a child may know of the environment the lab was started in: no secrets, no stray NODE_OPTIONS. */
+export function baseEnvironment(): Record<string, string> {
+  const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'JAVA_HOME', 'WAIT_SCALE']
+  return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+}
+
+export async function answersOk(url: string): Promise<boolean> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+  await response.arrayBuffer()
+  return response.ok
+}
+
+/** Small heaps, the collector with the least overhead, only the quick compiler: facts measured for this lab. */
+export const JVM_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Djava.awt.headless=true'] as const
+
+export const javaCommand = () =>
+  process.env['JAVA_HOME'] ? `${process.env['JAVA_HOME']}/bin/java` : 'java'
+
+/** Java properties text. Values are ours; a backslash or line break would be our mistake. */
+export function propertiesText(values: Readonly<Record<string, string | number | boolean>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { writePrivateFile } from './files.ts'
+import { PROJECTION_ROLES, SERVERS, SERVICES, SOURCE_ROLES } from './names.ts'
+import { labPaths } from './paths.ts'
+
+const Address = z.object({ host: z.string(), port: z.int() })
+const Running = z.object({ pid: z.int(), startTime: z.string(), logFile: z.string() })
+
+/** <LAB_DIR>/lab.json: what runs and how to reach it. It holds passwords: mode 0600. */
+const LabStateShape = z.object({
+  supervisorPid: z.int(),
+  supervisorStartTime: z.string(),
+  /** Unix socket; see lab/control-server.ts. */
+  controlSocket: z.string(),
+  addresses: z.object({
+    sourceDb: Address,
+    projectionDb: Address,
+    kafkaBrokers: z.string(),
+    registryUrl: z.string(),
+    connectUrl: z.string(),
+    writeApiUrl: z.string(),
+    readApiUrl: z.string(),
+    projectorUrl: z.string(),
+    watcherUrl: z.string(),
+  }),
+  databases: z.object({
+    source: z.record(z.enum(SOURCE_ROLES), z.string()),
+    projection: z.record(z.enum(PROJECTION_ROLES), z.string()),
+    sourceAdmin: z.string(),
+    projectionAdmin: z.string(),
+  }),
+  /** What each of our processes gets, so that another instance can be started beside it. */
+  environments: z.record(z.enum([...SERVICES, 'setup']), z.record(z.string(), z.string())),
+  auth: z.object({
+    issuer: z.string(),
+    audience: z.string(),
+    jwksPath: z.string(),
+    privateKeyPath: z.string(),
+  }),
+  ports: z.record(z.string(), z.int()),
+  processes: z.partialRecord(z.enum([...SERVERS, ...SERVICES]), Running),
+})
+export type LabState = z.infer<typeof LabStateShape>
+
+/** undefined when no lab was ever started there, or its file is of another version of this repository. */
+export function readLabState(labDir: string): LabState | undefined {
+  let text: string
+  try {
+    text = readFileSync(labPaths(labDir).state, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  const parsed = LabStateShape.safeParse(JSON.parse(text))
+  return parsed.success ? parsed.data : undefined
+}
+
+export function writeLabState(labDir: string, state: LabState): void {
+  writePrivateFile(labPaths(labDir).state, `${JSON.stringify(state, null, 2)}\n`)
+}

@@ -1,0 +1,170 @@
+// The parent of everything in one lab: `node lab/supervisor.ts`, started detached by lab/start.ts.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { createLogger } from '../core/log.ts'
+import { type Action, type ControlHandlers, type LabReport, startControlServer } from './control-server.ts'
+import { writePrivateFile } from './files.ts'
+import { ensureJars } from './jars.ts'
+import { clientEnvironment, layoutOf, processesOf } from './layout.ts'
+import { ManagedProcess } from './managed-process.ts'
+import { STOP_ORDER } from './names.ts'
+import { controlSocketPath, labDirectory, labPaths, REPOSITORY } from './paths.ts'
+import { choosePorts } from './ports.ts'
+import { startTimeOf } from './proc.ts'
+import { ensureSecrets } from './secrets.ts'
+import { baseEnvironment } from './servers/spec.ts'
+import { type LabState, readLabState, writeLabState } from './state.ts'
+
+const log = createLogger('lab-supervisor', 'info')
+const startedAt = performance.now()
+const labDir = labDirectory()
+const paths = labPaths(labDir)
+const serversOnly = process.argv.includes('--servers-only')
+
+for (const dir of [labDir, paths.config, paths.data, paths.logs, paths.run]) mkdirSync(dir, { recursive: true })
+
+const secrets = await ensureSecrets(labDir)
+const jars = await ensureJars(path.join(paths.logs, 'maven.log'))
+const layout = layoutOf(await choosePorts(readLabState(labDir)?.ports), secrets)
+const specs = await processesOf(labDir, layout, secrets, jars)
+
+const state: LabState = {
+  supervisorPid: process.pid,
+  supervisorStartTime: startTimeOf(process.pid) ?? '',
+  controlSocket: controlSocketPath(labDir, process.env['TMPDIR'] ?? '/tmp'),
+  ...layout,
+  processes: {},
+}
+const manage = (list: typeof specs.servers) =>
+  list.map(
+    (spec) =>
+      new ManagedProcess(spec, freshLog(spec.name), (self, { pid, startTime }) => {
+        state.processes[self.spec.name] = { pid, startTime, logFile: self.logFile }
+        writeLabState(labDir, state)
+        log.info({ process: self.spec.name, pid }, 'started')
+      }),
+  )
+const servers = manage(specs.servers)
+const services = serversOnly ? [] : manage(specs.services)
+const all = [...servers, ...services]
+
+let phase: LabReport['phase'] = 'starting'
+let reason: string | undefined
+let readyAfterMs: number | undefined
+let setup: LabReport['setup'] = { state: 'waiting' }
+const elapsed = () => Math.round(performance.now() - startedAt)
+
+/** The log of the last start is kept beside the new one. */
+function freshLog(name: string): string {
+  const file = path.join(paths.logs, `${name}.log`)
+  if (existsSync(file)) renameSync(file, path.join(paths.logs, `${name}.previous.log`))
+  return file
+}
+
+/** lab/setup.ts as its own process, like the one-shot container of the Docker lab. It waits for each server itself. */
+async function runSetup(): Promise<void> {
+  const begun = performance.now()
+  setup = { state: 'running' }
+  const output = openSync(path.join(paths.logs, 'setup.log'), 'a')
+  const child = spawn(process.execPath, [path.join(REPOSITORY, 'lab', 'setup.ts')], {
+    cwd: REPOSITORY,
+    env: { ...baseEnvironment(), ...layout.environments.setup },
+    stdio: ['ignore', output, output],
+  })
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', resolve)
+  })
+  const afterMs = Math.round(performance.now() - begun)
+  if (code !== 0) {
+    setup = { state: 'failed', afterMs }
+    throw new Error(`setup ended with ${code}; see ${path.join(paths.logs, 'setup.log')}`)
+  }
+  setup = { state: 'done', afterMs }
+}
+
+async function startEverything(): Promise<void> {
+  await Promise.all([...servers.map((server) => server.start()), runSetup()])
+  await Promise.all(services.map((service) => service.start()))
+  while (phase === 'starting' && !all.every((item) => item.status.state === 'ready')) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  if (phase !== 'starting') return
+  phase = 'ready'
+  readyAfterMs = elapsed()
+  log.info({ readyAfterMs }, 'everything is ready')
+}
+
+async function stopEverything(why: string): Promise<void> {
+  if (phase === 'stopping') return
+  phase = 'stopping'
+  log.info({ why }, 'stopping')
+  for (const group of STOP_ORDER) {
+    await Promise.all(all.filter(({ spec }) => group.includes(spec.name)).map((item) => item.stop()))
+  }
+  state.processes = {}
+  writeLabState(labDir, state)
+  rmSync(state.controlSocket, { force: true })
+  log.info('stopped')
+  process.exit(0)
+}
+
+const actions: Record<Action, (item: ManagedProcess) => Promise<void> | void> = {
+  start: (item) => item.start(),
+  stop: (item) => item.stop(),
+  restart: async (item) => {
+    await item.stop()
+    await item.start()
+  },
+  kill: (item) => item.kill(),
+  pause: (item) => item.pause(),
+  continue: (item) => item.resume(),
+}
+
+const handlers: ControlHandlers = {
+  report: () => ({
+    phase,
+    reason,
+    readyAfterMs,
+    setup,
+    processes: all.map((item) => ({
+      name: item.spec.name,
+      state: item.status.state,
+      pid: item.process?.pid,
+      readyAfterMs: item.readyAfterMs,
+      restarts: item.restarts,
+      lastExit: item.lastExit,
+      reason: item.status.state === 'failed' ? item.status.reason : undefined,
+      logFile: item.logFile,
+    })),
+  }),
+  act: async (name, action) => {
+    const item = all.find(({ spec }) => spec.name === name)
+    if (!item) return false
+    log.info({ process: name, action }, 'by command')
+    await actions[action](item)
+    return true
+  },
+  setup: runSetup,
+  shutdown: () => void stopEverything('by command'),
+}
+
+process.on('SIGTERM', () => void stopEverything('SIGTERM'))
+process.on('SIGINT', () => void stopEverything('SIGINT'))
+
+rmSync(state.controlSocket, { force: true })
+await startControlServer(state.controlSocket, handlers)
+writeLabState(labDir, state)
+writePrivateFile(
+  paths.clientEnv,
+  Object.entries(clientEnvironment(layout))
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join(''),
+)
+startEverything().catch((error: Error) => {
+  if (phase === 'stopping') return
+  phase = 'failed'
+  reason = error.message
+  log.error({ err: error }, 'the lab did not come up')
+})
