@@ -68,7 +68,9 @@ export class ControlClient {
       if (!found) throw new ControlError(`no process ${name}`)
       if (found.state === 'ready') return
       if (performance.now() > endAt) {
-        throw new ControlError(`${name} is ${found.state}, not ready after ${limitMs} ms; see ${found.logFile}`)
+        throw new ControlError(
+          `${name} is ${found.state}, not ready after ${limitMs} ms; see ${found.logFile}`,
+        )
       }
       await sleep(50)
     }

@@ -14,6 +14,10 @@ export const LabReport = z.object({
   setup: z.object({
     state: z.enum(['waiting', 'running', 'done', 'failed']),
     afterMs: z.number().optional(),
+    /** What the last run changed: nothing, when everything was in place. */
+    changed: z.array(z.string()),
+    /** What a person must look at. */
+    warnings: z.array(z.string()),
   }),
   processes: z.array(
     z.object({

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { Jars } from './jars.ts'
-import { PROJECTION_ROLES, type ServiceName, SERVICES, SOURCE_ROLES } from './names.ts'
+import { PROJECTION_ROLE_NAMES, SERVICES, type ServiceName, SOURCE_ROLE_NAMES } from './names.ts'
 import { labPaths } from './paths.ts'
 import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
@@ -42,12 +42,12 @@ export function layoutOf(ports: Ports, secrets: Secrets): Layout {
     watcherUrl: http(ports.watcher),
   }
   const databases: LabState['databases'] = {
-    source: perRole(SOURCE_ROLES, (role) => url(role, passwords[role], ports.sourceDb, 'notes')),
-    projection: perRole(PROJECTION_ROLES, (role) =>
+    source: perRole(SOURCE_ROLE_NAMES, (role) => url(role, passwords[role], ports.sourceDb, 'notes')),
+    projection: perRole(PROJECTION_ROLE_NAMES, (role) =>
       url(role, passwords[role], ports.projectionDb, 'projection'),
     ),
-    sourceAdmin: url('postgres', passwords['source_admin'], ports.sourceDb, 'notes'),
-    projectionAdmin: url('postgres', passwords['projection_admin'], ports.projectionDb, 'projection'),
+    sourceAdmin: url('postgres', passwords.source_admin, ports.sourceDb, 'notes'),
+    projectionAdmin: url('postgres', passwords.projection_admin, ports.projectionDb, 'projection'),
   }
   const kafka = { KAFKA_BROKERS: addresses.kafkaBrokers, KAFKA_TOPIC: NAMES.topic }
   const registry = { SCHEMA_REGISTRY_URL: addresses.registryUrl, SCHEMA_SUBJECT: NAMES.subject }
@@ -76,7 +76,6 @@ export function layoutOf(ports: Ports, secrets: Secrets): Layout {
         ...listen(ports.writeApi),
         ...auth,
         ...registry,
-        RELAY_SLOT_NAME: NAMES.slot,
         SOURCE_DATABASE_URL: databases.source.notes_write_api,
         READ_API_URL: addresses.readApiUrl,
       },
@@ -89,6 +88,7 @@ export function layoutOf(ports: Ports, secrets: Secrets): Layout {
       'read-api': {
         ...listen(ports.readApi),
         KAFKA_TOPIC: NAMES.topic,
+        WRITE_API_URL: addresses.writeApiUrl,
         PROJECTION_DATABASE_URL: databases.projection.projection_read_api,
       },
       watcher: {
@@ -130,7 +130,10 @@ export function clientEnvironment(layout: Layout): Record<string, string> {
   }
 }
 
-export type Processes = { readonly servers: readonly ProcessSpec[]; readonly services: readonly ProcessSpec[] }
+export type Processes = {
+  readonly servers: readonly ProcessSpec[]
+  readonly services: readonly ProcessSpec[]
+}
 
 export async function processesOf(
   labDir: string,
@@ -193,7 +196,7 @@ export async function processesOf(
           SOURCE_DB_PORT: String(sourceDb.port),
           SOURCE_DB_NAME: 'notes',
           SOURCE_DB_USER: 'notes_debezium',
-          SOURCE_DB_PASSWORD: secrets.passwords['notes_debezium'] ?? '',
+          SOURCE_DB_PASSWORD: secrets.passwords.notes_debezium ?? '',
         },
       }),
     ],

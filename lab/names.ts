@@ -1,3 +1,5 @@
+import { PROJECTION_ROLES, SOURCE_ROLES } from '../database/roles.ts'
+
 export const SERVERS = ['source-db', 'projection-db', 'kafka', 'registry', 'connect'] as const
 export const SERVICES = ['write-api', 'projector', 'read-api', 'watcher'] as const
 export type ServerName = (typeof SERVERS)[number]
@@ -12,19 +14,5 @@ export const STOP_ORDER: readonly (readonly ProcessName[])[] = [
   ['source-db', 'projection-db'],
 ]
 
-export const SOURCE_ROLES = [
-  'notes_owner',
-  'notes_write_api',
-  'notes_debezium',
-  'notes_watcher',
-  'notes_operator',
-  'notes_verifier',
-] as const
-export const PROJECTION_ROLES = [
-  'projection_owner',
-  'projection_projector',
-  'projection_read_api',
-  'projection_watcher',
-  'projection_operator',
-  'projection_verifier',
-] as const
+export const SOURCE_ROLE_NAMES = SOURCE_ROLES.map(({ name }) => name)
+export const PROJECTION_ROLE_NAMES = PROJECTION_ROLES.map(({ name }) => name)

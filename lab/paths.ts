@@ -7,7 +7,7 @@ export const REPOSITORY = path.resolve(import.meta.dirname, '..')
 
 /** The folder of the lab that is meant: LAB_DIR, else .lab in the repository. Absolute. */
 export function labDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  return path.resolve(env['LAB_DIR'] || path.join(REPOSITORY, '.lab'))
+  return path.resolve(env.LAB_DIR || path.join(REPOSITORY, '.lab'))
 }
 
 /** Where things of one lab stand; nothing of a lab is outside its folder but the shared jars. */
@@ -26,7 +26,7 @@ export const labPaths = (labDir: string) => ({
 export function jarsDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const pom = readFileSync(path.join(REPOSITORY, 'lab', 'pom.xml'))
   const hash = createHash('sha256').update(pom).digest('hex').slice(0, 16)
-  return path.join(env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'notes-lab', hash)
+  return path.join(env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'notes-lab', hash)
 }
 
 /** Unix socket paths end at 107 bytes; a deep lab folder puts its socket under the temporary directory. */

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { writePrivateFile } from './files.ts'
-import { PROJECTION_ROLES, SOURCE_ROLES } from './names.ts'
+import { PROJECTION_ROLE_NAMES, SOURCE_ROLE_NAMES } from './names.ts'
 import { labPaths } from './paths.ts'
 
 const Passwords = z.record(z.string(), z.string().min(16))
@@ -24,8 +24,10 @@ export async function ensureSecrets(labDir: string): Promise<Secrets> {
   mkdirSync(paths.keys, { recursive: true })
 
   const passwordsFile = path.join(paths.secrets, 'passwords.json')
-  const known = existsSync(passwordsFile) ? Passwords.parse(JSON.parse(readFileSync(passwordsFile, 'utf8'))) : {}
-  const names = ['source_admin', 'projection_admin', ...SOURCE_ROLES, ...PROJECTION_ROLES]
+  const known = existsSync(passwordsFile)
+    ? Passwords.parse(JSON.parse(readFileSync(passwordsFile, 'utf8')))
+    : {}
+  const names = ['source_admin', 'projection_admin', ...SOURCE_ROLE_NAMES, ...PROJECTION_ROLE_NAMES]
   const missing = names.filter((name) => !known[name])
   const passwords = {
     ...known,

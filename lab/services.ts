@@ -19,6 +19,6 @@ export function serviceProcess(name: ServiceName, env: Readonly<Record<string, s
     cwd: REPOSITORY,
     env: { ...baseEnvironment(), ...env },
     stopSignal: 'SIGTERM',
-    isReady: () => answersOk(`http://${env['HOST']}:${env['PORT']}/readyz`),
+    isReady: () => answersOk(`http://${env.HOST}:${env.PORT}/readyz`),
   }
 }

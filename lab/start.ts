@@ -21,7 +21,11 @@ export type StartOptions = {
   readonly onProgress?: (line: string) => void
 }
 
-export type Started = { readonly client: ControlClient; readonly wasRunning: boolean; readonly report: LabReport }
+export type Started = {
+  readonly client: ControlClient
+  readonly wasRunning: boolean
+  readonly report: LabReport
+}
 
 const UP_LIMIT_MS = 120_000
 
@@ -34,7 +38,11 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   const tell = options.onProgress ?? (() => {})
   const running = await runningLab(labDir)
   if (running) {
-    const report = await followUntilUp(running, () => true, () => {})
+    const report = await followUntilUp(
+      running,
+      () => true,
+      () => {},
+    )
     return { client: running, wasRunning: true, report }
   }
   const left = await stopLeftovers(labDir)
@@ -49,7 +57,10 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   const logFile = path.join(paths.logs, 'supervisor.log')
   rmSync(logFile, { force: true })
   const log = openSync(logFile, 'a')
-  const args = [path.join(REPOSITORY, 'lab', 'supervisor.ts'), ...(options.serversOnly ? ['--servers-only'] : [])]
+  const args = [
+    path.join(REPOSITORY, 'lab', 'supervisor.ts'),
+    ...(options.serversOnly ? ['--servers-only'] : []),
+  ]
   const child = spawn(process.execPath, args, {
     cwd: REPOSITORY,
     env: { ...process.env, LAB_DIR: labDir },
@@ -83,7 +94,7 @@ async function followUntilUp(
     told.add(name)
     tell(`${name.padEnd(15)}${what.padEnd(8)}${seconds(ms).padStart(7)}`)
   }
-  const endAt = performance.now() + UP_LIMIT_MS * Number(process.env['WAIT_SCALE'] ?? 1)
+  const endAt = performance.now() + UP_LIMIT_MS * Number(process.env.WAIT_SCALE ?? 1)
   for (;;) {
     if (!alive()) throw new LabError('The supervisor of the lab has died; see logs/supervisor.log.')
     const report = await client.tryReport()
@@ -97,7 +108,10 @@ async function followUntilUp(
       const late = report?.processes.filter((item) => item.state !== 'ready') ?? []
       throw new LabError(
         `Not everything was ready in time:\n${late
-          .map((item) => `  ${item.name}: ${item.state}${item.lastExit ? ` (${item.lastExit})` : ''}, see ${item.logFile}`)
+          .map(
+            (item) =>
+              `  ${item.name}: ${item.state}${item.lastExit ? ` (${item.lastExit})` : ''}, see ${item.logFile}`,
+          )
           .join('\n')}`,
       )
     }

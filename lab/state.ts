@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { writePrivateFile } from './files.ts'
-import { PROJECTION_ROLES, SERVERS, SERVICES, SOURCE_ROLES } from './names.ts'
+import { PROJECTION_ROLE_NAMES, SERVERS, SERVICES, SOURCE_ROLE_NAMES } from './names.ts'
 import { labPaths } from './paths.ts'
 
 const Address = z.object({ host: z.string(), port: z.int() })
@@ -25,8 +25,8 @@ const LabStateShape = z.object({
     watcherUrl: z.string(),
   }),
   databases: z.object({
-    source: z.record(z.enum(SOURCE_ROLES), z.string()),
-    projection: z.record(z.enum(PROJECTION_ROLES), z.string()),
+    source: z.record(z.enum(SOURCE_ROLE_NAMES), z.string()),
+    projection: z.record(z.enum(PROJECTION_ROLE_NAMES), z.string()),
     sourceAdmin: z.string(),
     projectionAdmin: z.string(),
   }),

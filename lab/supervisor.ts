@@ -1,6 +1,5 @@
 // The parent of everything in one lab: `node lab/supervisor.ts`, started detached by lab/start.ts.
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { createLogger } from '../core/log.ts'
 import { type Action, type ControlHandlers, type LabReport, startControlServer } from './control-server.ts'
@@ -9,11 +8,12 @@ import { ensureJars } from './jars.ts'
 import { clientEnvironment, layoutOf, processesOf } from './layout.ts'
 import { ManagedProcess } from './managed-process.ts'
 import { STOP_ORDER } from './names.ts'
-import { controlSocketPath, labDirectory, labPaths, REPOSITORY } from './paths.ts'
+import { controlSocketPath, labDirectory, labPaths } from './paths.ts'
 import { choosePorts } from './ports.ts'
 import { startTimeOf } from './proc.ts'
 import { ensureSecrets } from './secrets.ts'
 import { baseEnvironment } from './servers/spec.ts'
+import { runSetupProcess } from './setup-process.ts'
 import { type LabState, readLabState, writeLabState } from './state.ts'
 
 const log = createLogger('lab-supervisor', 'info')
@@ -22,7 +22,8 @@ const labDir = labDirectory()
 const paths = labPaths(labDir)
 const serversOnly = process.argv.includes('--servers-only')
 
-for (const dir of [labDir, paths.config, paths.data, paths.logs, paths.run]) mkdirSync(dir, { recursive: true })
+for (const dir of [labDir, paths.config, paths.data, paths.logs, paths.run])
+  mkdirSync(dir, { recursive: true })
 
 const secrets = await ensureSecrets(labDir)
 const jars = await ensureJars(path.join(paths.logs, 'maven.log'))
@@ -32,7 +33,7 @@ const specs = await processesOf(labDir, layout, secrets, jars)
 const state: LabState = {
   supervisorPid: process.pid,
   supervisorStartTime: startTimeOf(process.pid) ?? '',
-  controlSocket: controlSocketPath(labDir, process.env['TMPDIR'] ?? '/tmp'),
+  controlSocket: controlSocketPath(labDir, process.env.TMPDIR ?? '/tmp'),
   ...layout,
   processes: {},
 }
@@ -52,7 +53,7 @@ const all = [...servers, ...services]
 let phase: LabReport['phase'] = 'starting'
 let reason: string | undefined
 let readyAfterMs: number | undefined
-let setup: LabReport['setup'] = { state: 'waiting' }
+let setup: LabReport['setup'] = { state: 'waiting', changed: [], warnings: [] }
 const elapsed = () => Math.round(performance.now() - startedAt)
 
 /** The log of the last start is kept beside the new one. */
@@ -62,26 +63,16 @@ function freshLog(name: string): string {
   return file
 }
 
-/** lab/setup.ts as its own process, like the one-shot container of the Docker lab. It waits for each server itself. */
 async function runSetup(): Promise<void> {
   const begun = performance.now()
-  setup = { state: 'running' }
-  const output = openSync(path.join(paths.logs, 'setup.log'), 'a')
-  const child = spawn(process.execPath, [path.join(REPOSITORY, 'lab', 'setup.ts')], {
-    cwd: REPOSITORY,
-    env: { ...baseEnvironment(), ...layout.environments.setup },
-    stdio: ['ignore', output, output],
-  })
-  const code = await new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('exit', resolve)
-  })
+  setup = { state: 'running', changed: [], warnings: [] }
+  const { code, changed, warnings } = await runSetupProcess(
+    { ...baseEnvironment(), ...layout.environments.setup },
+    path.join(paths.logs, 'setup.log'),
+  )
   const afterMs = Math.round(performance.now() - begun)
-  if (code !== 0) {
-    setup = { state: 'failed', afterMs }
-    throw new Error(`setup ended with ${code}; see ${path.join(paths.logs, 'setup.log')}`)
-  }
-  setup = { state: 'done', afterMs }
+  setup = { state: code === 0 ? 'done' : 'failed', afterMs, changed, warnings }
+  if (code !== 0) throw new Error(`setup ended with ${code}; see ${path.join(paths.logs, 'setup.log')}`)
 }
 
 async function startEverything(): Promise<void> {

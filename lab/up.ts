@@ -17,8 +17,13 @@ try {
     await stopLab(labDir)
     rmSync(labDir, { recursive: true, force: true })
   }
-  const { wasRunning, report } = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell })
-  tell(wasRunning ? `The lab in ${labDir} is running already.` : `everything up after ${report.readyAfterMs} ms`)
+  const { wasRunning, report } = await startLab(labDir, {
+    serversOnly: flags['servers-only'],
+    onProgress: tell,
+  })
+  tell(
+    wasRunning ? `The lab in ${labDir} is running already.` : `everything up after ${report.readyAfterMs} ms`,
+  )
 } catch (error) {
   if (!(error instanceof LabError)) throw error
   console.error(error.message)

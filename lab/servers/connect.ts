@@ -1,7 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { REPOSITORY } from '../paths.ts'
-import { answersOk, baseEnvironment, JVM_FLAGS, javaCommand, type ProcessSpec, propertiesText } from './spec.ts'
+import {
+  answersOk,
+  baseEnvironment,
+  JVM_FLAGS,
+  javaCommand,
+  type ProcessSpec,
+  propertiesText,
+} from './spec.ts'
 
 export type ConnectOptions = {
   readonly jars: string

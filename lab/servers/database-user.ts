@@ -23,7 +23,8 @@ export function databaseUser(): DatabaseUser | undefined {
   if (found) return found
   execFileSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', OWN_USER])
   const made = lookUp(OWN_USER)
-  if (!made) throw new StartupError(`The system user ${OWN_USER} could not be made; PostgreSQL cannot run as root.`)
+  if (!made)
+    throw new StartupError(`The system user ${OWN_USER} could not be made; PostgreSQL cannot run as root.`)
   return made
 }
 

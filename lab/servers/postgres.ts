@@ -107,7 +107,11 @@ function removeStalePidFile(dataDir: string): void {
 }
 
 async function acceptsQueries(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 2_000,
+  })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -30,8 +30,7 @@ export async function answersOk(url: string): Promise<boolean> {
 /** Small heaps, the collector with the least overhead, only the quick compiler: facts measured for this lab. */
 export const JVM_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Djava.awt.headless=true'] as const
 
-export const javaCommand = () =>
-  process.env['JAVA_HOME'] ? `${process.env['JAVA_HOME']}/bin/java` : 'java'
+export const javaCommand = () => (process.env.JAVA_HOME ? `${process.env.JAVA_HOME}/bin/java` : 'java')
 
 /** Java properties text. Values are ours; a backslash or line break would be our mistake. */
 export function propertiesText(values: Readonly<Record<string, string | number | boolean>>): string {

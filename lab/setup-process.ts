@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { createWriteStream } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { REPOSITORY } from './paths.ts'
+
+export type SetupResult = {
+  readonly code: number | string | null
+  readonly changed: string[]
+  readonly warnings: string[]
+}
+
+/** Runs lab/setup.ts as its own process, as the Docker lab does, and reads from its log what it did. */
+export async function runSetupProcess(
+  env: Readonly<Record<string, string>>,
+  logFile: string,
+): Promise<SetupResult> {
+  const changed: string[] = []
+  const warnings: string[] = []
+  const log = createWriteStream(logFile, { flags: 'a' })
+  const child = spawn(process.execPath, [path.join(REPOSITORY, 'lab', 'setup.ts')], {
+    cwd: REPOSITORY,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      log.write(`${line}\n`)
+      const entry = parse(line)
+      if (Array.isArray(entry.changed)) changed.push(...entry.changed.map(String))
+      if (entry.level === 'warn') warnings.push(String(entry.msg))
+    })
+  }
+  const code = await new Promise<SetupResult['code']>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', resolve)
+  })
+  log.end()
+  return { code, changed, warnings }
+}
+
+function parse(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return {}
+  }
+}
