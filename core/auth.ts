@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Request, RequestHandler } from 'express'
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { Problem, unavailable } from './problem.ts'
 import { StartupError } from './service.ts'
@@ -16,7 +17,12 @@ const ALGORITHMS = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA']
 
 const Claims = z.object({
   iss: z.string(),
-  sub: z.string().min(1).max(255),
+  // Kept in the database as the principal, where U+0000 cannot be and a lone surrogate would be replaced.
+  sub: z
+    .string()
+    .min(1)
+    .max(255)
+    .refine((sub) => !sub.includes('\0') && sub.isWellFormed()),
   exp: z.number(),
   roles: z.array(z.string()).default([]),
 })
@@ -37,9 +43,18 @@ export function jwksFrom(location: string): JWTVerifyGetKey {
 
 export type Authenticate = (req: Request) => Promise<Principal>
 
+const CLOCK_TOLERANCE_SECONDS = 5
+
+/**
+ * A verified token need not be verified again until it expires. A minute at most, so that a key taken out
+ * of the key set stops counting soon; only tokens that verified get in, so strangers cannot fill it.
+ */
+const VERIFIED = { tokens: 1_000, ms: 60_000 } as const
+
 /** Verifies the bearer token of a request: signature, algorithm, issuer, audience, expiry. Throws a 401 problem. */
 export function bearerAuthentication(config: AuthConfig): Authenticate {
   const keys = jwksFrom(config.jwks)
+  const verified = new LRUCache<string, Principal>({ max: VERIFIED.tokens })
   const refuse = (detail: string) =>
     new Problem('unauthenticated', detail, {
       headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
@@ -52,16 +67,21 @@ export function bearerAuthentication(config: AuthConfig): Authenticate {
         headers: { 'WWW-Authenticate': 'Bearer' },
       })
     }
+    const known = verified.get(token)
+    if (known) return known
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer: config.issuer,
         audience: config.audience,
         algorithms: ALGORITHMS,
         requiredClaims: ['exp', 'sub'],
-        clockTolerance: 5,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
       })
       const claims = Claims.parse(payload)
-      return { id: `${claims.iss}|${claims.sub}`, roles: new Set(claims.roles) }
+      const principal = { id: `${claims.iss}|${claims.sub}`, roles: new Set(claims.roles) }
+      const leftMs = (claims.exp + CLOCK_TOLERANCE_SECONDS) * 1000 - Date.now()
+      if (leftMs >= 1) verified.set(token, principal, { ttl: Math.min(Math.floor(leftMs), VERIFIED.ms) })
+      return principal
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refuse('The token has expired. Ask for a new one.')
       if (error instanceof errors.JWKSTimeout)

@@ -27,6 +27,16 @@ export const VARIABLES = {
     .describe('Least severe level that is logged.'),
   SOURCE_DATABASE_URL: postgresUrl.describe('Source PostgreSQL, with the role of this process.'),
   PROJECTION_DATABASE_URL: postgresUrl.describe('Projection PostgreSQL, with the role of this process.'),
+  SOURCE_ADMIN_DATABASE_URL: postgresUrl.describe(
+    'Source PostgreSQL as a superuser, with the name of the database to be (setup only).',
+  ),
+  PROJECTION_ADMIN_DATABASE_URL: postgresUrl.describe(
+    'Projection PostgreSQL as a superuser, with the name of the database to be (setup only).',
+  ),
+  ROLE_PASSWORDS_FILE: z
+    .string()
+    .min(1)
+    .describe('JSON file of role names and their passwords, which setup gives to the roles.'),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10).describe('Connections per pool.'),
   KAFKA_BROKERS: brokers.describe('Kafka bootstrap servers, host:port, comma-separated.'),
   KAFKA_TOPIC: z
@@ -45,9 +55,21 @@ export const VARIABLES = {
     .describe('Logical replication slot of the relay.'),
   WRITE_API_URL: httpUrl.describe('Write API, as clients reach it.'),
   READ_API_URL: httpUrl.describe('Public read API, as readers reach it.'),
+  WRITE_RATE_LIMIT_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(1_000)
+    .describe('Requests per second and token subject that the write API takes; above it answers 429.'),
   AUTH_ISSUER: z.string().min(1).describe('Required iss of every token.'),
   AUTH_AUDIENCE: z.string().min(1).describe('Required aud of every token.'),
   AUTH_JWKS: z.string().min(1).describe('JSON Web Key Set: an http(s) URL or the path of a file.'),
+  AUTH_PRIVATE_KEY: z
+    .string()
+    .min(1)
+    .describe('Path of the private JWK with which notesctl signs its own tokens (lab only).'),
+  NOTES_TOKEN: z.string().min(1).describe('Bearer token notesctl sends instead of signing one.'),
 } as const
 
 export type VariableName = keyof typeof VARIABLES
@@ -62,8 +84,8 @@ export const PROCESS_VARIABLES = {
     'DATABASE_POOL_SIZE',
     'SCHEMA_REGISTRY_URL',
     'SCHEMA_SUBJECT',
-    'RELAY_SLOT_NAME',
     'READ_API_URL',
+    'WRITE_RATE_LIMIT_PER_SECOND',
     'AUTH_ISSUER',
     'AUTH_AUDIENCE',
     'AUTH_JWKS',
@@ -99,6 +121,35 @@ export const PROCESS_VARIABLES = {
     'CONNECT_URL',
     'CONNECTOR_NAME',
     'RELAY_SLOT_NAME',
+  ],
+  setup: [
+    'SOURCE_ADMIN_DATABASE_URL',
+    'PROJECTION_ADMIN_DATABASE_URL',
+    'ROLE_PASSWORDS_FILE',
+    'KAFKA_BROKERS',
+    'KAFKA_TOPIC',
+    'SCHEMA_REGISTRY_URL',
+    'SCHEMA_SUBJECT',
+    'CONNECT_URL',
+    'CONNECTOR_NAME',
+    'RELAY_SLOT_NAME',
+  ],
+  notesctl: [
+    'WRITE_API_URL',
+    'READ_API_URL',
+    'NOTES_TOKEN',
+    'AUTH_PRIVATE_KEY',
+    'AUTH_ISSUER',
+    'AUTH_AUDIENCE',
+    'KAFKA_BROKERS',
+    'KAFKA_TOPIC',
+    'SCHEMA_REGISTRY_URL',
+    'SCHEMA_SUBJECT',
+    'CONNECT_URL',
+    'CONNECTOR_NAME',
+    'RELAY_SLOT_NAME',
+    'SOURCE_DATABASE_URL',
+    'PROJECTION_DATABASE_URL',
   ],
 } as const satisfies Record<string, readonly VariableName[]>
 

@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, problemBody } from './problem.ts'
 
@@ -15,19 +15,21 @@ function problemOf(error: NodeJS.ErrnoException): Problem {
 }
 
 /**
- * Answers failures below the request handlers as problem+json too, and closes the connection. While an
- * answer on the connection is still owed or under way the connection is only closed: what is written
- * then would be taken for that answer.
+ * Answers failures below the request handlers as problem+json too, and closes the connection. While the
+ * answer to a whole request is owed or under way the connection is only closed: what is written then
+ * would be taken for that answer.
  */
 export function answerClientErrors(server: Server): void {
-  const owed = new WeakMap<Duplex, number>()
+  const owed = new WeakMap<Duplex, Map<IncomingMessage, ServerResponse>>()
   server.on('request', (req, res) => {
-    const { socket } = req
-    owed.set(socket, (owed.get(socket) ?? 0) + 1)
-    res.once('close', () => owed.set(socket, (owed.get(socket) ?? 1) - 1))
+    const onSocket = owed.get(req.socket) ?? new Map()
+    owed.set(req.socket, onSocket.set(req, res))
+    res.once('close', () => onSocket.delete(req))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || owed.get(socket)) {
+    const running = [...(owed.get(socket) ?? [])]
+    const mayAnswer = running.every(([req, res]) => !req.complete && !res.headersSent)
+    if (error.code === 'ECONNRESET' || !socket.writable || !mayAnswer) {
       socket.destroy()
       return
     }

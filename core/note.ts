@@ -25,9 +25,9 @@ export const NoteId = z
   .meta({ description: 'The note. Also the Kafka record key.', example: 'release-notes-4.2' })
 
 export const Revision = z
-  .int('must be a whole number')
-  .min(1)
-  .max(LIMITS.maxRevision)
+  .int({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a whole number') })
+  .min(1, 'must be at least 1')
+  .max(LIMITS.maxRevision, `must be at most ${LIMITS.maxRevision}`)
   .meta({ description: 'The revision: 1, 2, 3 … of one note, contiguous, never reused.', example: 1 })
 
 export const Visibility = z.enum(['public', 'withdrawn'])

@@ -1,0 +1,66 @@
+import type { RequestHandler } from 'express'
+import { z } from 'zod'
+import { Problem } from '../../core/problem.ts'
+import type { EventStatus, Evidence } from './answers.ts'
+import { type EvidenceFacts, formatLsn, judge, type NoEvidence, type Verdict } from './evidence.ts'
+import type { FactsReader } from './facts.ts'
+import { valid } from './validate.ts'
+
+export const EventParams = z.object({ eventId: z.uuid('must be a UUID').toLowerCase() })
+
+const EXPLANATIONS: Record<'recorded' | 'slot' | NoEvidence, string> = {
+  recorded: 'While the slot of that incarnation was active, the watcher saw it confirmed past this commit.',
+  slot: 'The slot is active and confirmed at or past a position that the commit is not after.',
+  'no-slot-at-commit': 'No replication slot was on record at the commit, so none can have carried it.',
+  'other-incarnation': 'The slot that was there at the commit is gone; the present one started later.',
+  'slot-missing': 'The replication slot does not exist.',
+  'slot-foreign': 'The replication slot is not the one on record: it was made anew by someone.',
+  'slot-lost': 'The replication slot has lost its write-ahead log.',
+  'slot-inactive': 'Nobody is reading from the replication slot: the connector is down or restarting.',
+  'not-passed': 'The slot has not confirmed this position yet.',
+}
+
+const COVERS =
+  'Confirmed: the broker has acknowledged the record. With one broker replica that does not cover the loss of its disk, and it never says that readers see it.'
+
+/** GET /events/{eventId}: accepted or confirmed, with the evidence. */
+export const getEvent =
+  (facts: FactsReader): RequestHandler =>
+  async (req, res) => {
+    const { eventId } = valid(EventParams, req.params)
+    const found = await facts.ofEvent(eventId)
+    if (!found?.intent) throw new Problem('not-found', 'No event has this id.')
+    const verdict = judge(found.intent.evidence)
+    const answer: EventStatus = {
+      eventId,
+      noteId: found.noteId,
+      revision: found.revision,
+      status: verdict.status,
+      committedAt: found.committedAt?.toISOString() ?? null,
+      evidence: show(verdict, found.intent.evidence, found.readAt),
+    }
+    if (verdict.status === 'accepted') res.set('Retry-After', '1')
+    res.set('Cache-Control', 'no-store').json(answer)
+  }
+
+function show(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Evidence {
+  const recorded = verdict.status === 'confirmed' && verdict.kind === 'recorded'
+  const confirmedLsn = recorded ? facts.recorded.lsn : (facts.slot?.confirmedLsn ?? null)
+  return {
+    kind: verdict.status === 'confirmed' ? verdict.kind : 'none',
+    explanation: EXPLANATIONS[verdict.status === 'confirmed' ? verdict.kind : verdict.reason],
+    readAt: readAt.toISOString(),
+    relayIncarnation: facts.eventIncarnation,
+    currentIncarnation: facts.currentIncarnation,
+    confirmedLsn: confirmedLsn === null ? null : formatLsn(confirmedLsn),
+    boundLsn: recorded ? null : formatLsn(facts.boundLsn),
+    confirmedAt: confirmedSince(verdict, facts, readAt)?.toISOString() ?? null,
+    covers: COVERS,
+  }
+}
+
+/** Since when the confirmation is known; null while it is not. */
+export function confirmedSince(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Date | null {
+  if (verdict.status !== 'confirmed') return null
+  return verdict.kind === 'recorded' ? facts.recorded.at : readAt
+}

@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer'
+import { MIMEType } from 'node:util'
+import express, { type Request, type RequestHandler } from 'express'
+import { LIMITS } from '../../core/note.ts'
+import { Problem } from '../../core/problem.ts'
+
+/**
+ * Most bytes of JSON text a request may have: twice the note's body, since JSON writes newline, quote and
+ * backslash as two bytes, and room for the other fields. So every note within its limits can be sent as
+ * UTF-8; one written in \uXXXX escapes throughout (up to six bytes a character) may not fit.
+ */
+export const JSON_TEXT_BYTES = 2 * LIMITS.bodyBytes + 65_536
+
+const mediaType: RequestHandler = (req, _res, next) => {
+  const header = req.get('content-type')
+  const type = header === undefined ? undefined : parseMediaType(header)
+  const charset = type?.params.get('charset')?.toLowerCase() ?? 'utf-8'
+  if (type?.essence !== 'application/json' || charset !== 'utf-8') {
+    throw new Problem('unsupported-media-type', 'Send Content-Type: application/json, in UTF-8.')
+  }
+  if ((req.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') {
+    throw new Problem('unsupported-media-type', 'Send the body uncompressed.')
+  }
+  next()
+}
+
+function parseMediaType(header: string): MIMEType | undefined {
+  try {
+    return new MIMEType(header)
+  } catch {
+    return undefined
+  }
+}
+
+/** Admits a JSON body of bounded size; `jsonOf` parses it. Answers 413, 415 or 400 else. */
+export const jsonBody: readonly RequestHandler[] = [
+  mediaType,
+  express.raw({ type: () => true, limit: JSON_TEXT_BYTES, inflate: false }),
+]
+
+/**
+ * The JSON value of the body. Bytes that are not UTF-8 are refused, not replaced. A number that is not
+ * written as plain digits becomes NaN, so that 1.0000000000000000001 is refused and not rounded to 1.
+ * Of members with the same name the last one counts, as JSON.parse has it.
+ */
+export function jsonOf(req: Request): unknown {
+  const body: unknown = req.body
+  if (!Buffer.isBuffer(body) || body.length === 0) {
+    throw new Problem('malformed-request', 'The body is empty; send a JSON object.')
+  }
+  if (!isUtf8(body)) throw new Problem('malformed-request', 'The body is not valid UTF-8.')
+  try {
+    return JSON.parse(body.toString('utf8'), refuseRounded)
+  } catch {
+    // A SyntaxError, or a RangeError for nesting that no command has.
+    throw new Problem('malformed-request', 'The body is not JSON, or nested too deeply.')
+  }
+}
+
+const refuseRounded = (_name: string, value: unknown, context?: { source?: string }) =>
+  typeof value === 'number' && !/^-?[0-9]+$/.test(context?.source ?? '') ? Number.NaN : value

@@ -1,0 +1,57 @@
+import type { RequestHandler } from 'express'
+import { traceparentOf } from '../../core/http-app.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Publication } from './answers.ts'
+import { confirmedSince } from './events.ts'
+import { judge } from './evidence.ts'
+import type { FactsReader, PublicationFacts } from './facts.ts'
+import { etagOf, RevisionParams } from './notes.ts'
+import type { AskPublicRead, PublicRead } from './public-read.ts'
+import { type Stages, stagesOf } from './stages.ts'
+import { valid } from './validate.ts'
+
+export type PublicationParts = {
+  readonly facts: FactsReader
+  readonly askPublicRead: AskPublicRead
+  readonly now: () => Date
+}
+
+/** GET /publications/{noteId}/{revision}: accepted, confirmed and visible, in one word each with its time. */
+export const getPublication =
+  ({ facts, askPublicRead, now }: PublicationParts): RequestHandler =>
+  async (req, res) => {
+    const { noteId, revision } = valid(RevisionParams, req.params)
+    const found = await facts.ofRevision(noteId, revision)
+    if (!found) throw new Problem('not-found', `Note ${noteId} has no revision ${revision}.`)
+    const etag = etagOf(revision, found.contentDigest)
+    const read = await askPublicRead(noteId, etag, traceparentOf(req))
+    const stages = stagesOf({ revision, etag, evidence: found.intent?.evidence, read })
+    if (stages.visible === 'not-yet' || stages.visible === 'unknown') res.set('Retry-After', '1')
+    res.set('Cache-Control', 'no-store').json(show(found, stages, read, now()))
+  }
+
+function show(found: PublicationFacts, stages: Stages, read: PublicRead, askedAt: Date): Publication {
+  return {
+    noteId: found.noteId,
+    revision: found.revision,
+    eventId: found.intent?.eventId ?? null,
+    state: stages.state,
+    accepted: { answer: stages.accepted, at: found.committedAt?.toISOString() ?? null },
+    confirmed: {
+      answer: stages.confirmed,
+      at: stages.confirmed === 'yes' ? confirmedAt(found, askedAt).toISOString() : null,
+    },
+    visible: {
+      answer: stages.visible,
+      at: askedAt.toISOString(),
+      shownRevision: 'revision' in read ? read.revision : null,
+      projectionAsOf: 'asOf' in read ? read.asOf : null,
+    },
+    delivery: found.intent ? `/events/${found.intent.eventId}` : null,
+  }
+}
+
+/** By the slot's evidence, or else by readers getting it. */
+function confirmedAt({ intent, readAt }: PublicationFacts, askedAt: Date): Date {
+  return (intent && confirmedSince(judge(intent.evidence), intent.evidence, readAt)) ?? askedAt
+}

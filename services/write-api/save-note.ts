@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import type { RequestHandler, Response } from 'express'
+import { principalOf } from '../../core/auth.ts'
+import { isLockTimeout, type Pool } from '../../core/database.ts'
+import type { EnvelopeEncoder } from '../../core/envelope.ts'
+import { traceparentOf } from '../../core/http-app.ts'
+import type { Logger } from '../../core/log.ts'
+import { eventTypeOf, type SaveNoteCommand, SaveNoteCommand as Schema } from '../../core/note.ts'
+import { Problem } from '../../core/problem.ts'
+import { traceIdOf } from '../../core/trace.ts'
+import { acceptCommand, type Decision } from './accept-command.ts'
+import type { Accepted } from './answers.ts'
+import type { Coalesced, Coalescer } from './coalesce.ts'
+import { fingerprintOf, parseIdempotencyKey } from './idempotency.ts'
+import { jsonOf } from './json-body.ts'
+import type { CommandMetrics } from './metrics.ts'
+import { valid } from './validate.ts'
+
+export type SaveNoteParts = {
+  readonly pool: Pool
+  readonly encoder: EnvelopeEncoder
+  readonly coalescer: Coalescer
+  readonly metrics: CommandMetrics
+  readonly logger: Logger
+  readonly now: () => Date
+}
+
+type Request = {
+  readonly principal: string
+  readonly idempotencyKey: string
+  readonly command: SaveNoteCommand
+  readonly traceparent: string
+}
+
+/** POST /notes. Authentication came before; here: syntax, then the receipt and the revision in the database. */
+export function saveNote(parts: SaveNoteParts): RequestHandler {
+  return async (req, res) => {
+    const done = parts.metrics.start()
+    let outcome: string = 'refused'
+    try {
+      const idempotencyKey = keyOf(req.get('idempotency-key'))
+      const command = valid(Schema, jsonOf(req), 'invalid-content')
+      const request = {
+        principal: principalOf(req).id,
+        idempotencyKey,
+        command,
+        traceparent: traceparentOf(req),
+      }
+      const start = performance.now()
+      outcome = 'failed'
+      const decided = await decide(parts, request)
+      outcome = decided.outcome
+      log(parts.logger, request, decided, performance.now() - start)
+      answer(res, command, decided)
+    } finally {
+      done(outcome)
+    }
+  }
+}
+
+function keyOf(header: string | undefined): string {
+  if (header === undefined) {
+    throw new Problem(
+      'idempotency-key-required',
+      'Send an Idempotency-Key header: a value of your choice, new for every command and the same for its repeats.',
+    )
+  }
+  const key = parseIdempotencyKey(header)
+  if (key === undefined) {
+    throw new Problem(
+      'malformed-request',
+      'Idempotency-Key: 1 to 255 visible ASCII characters, bare or in double quotes.',
+    )
+  }
+  return key
+}
+
+async function decide(parts: SaveNoteParts, request: Request): Promise<Coalesced> {
+  const fingerprint = fingerprintOf(request.command)
+  try {
+    return await parts.coalescer.run(
+      request.principal,
+      request.idempotencyKey,
+      fingerprint.toString('base64'),
+      () => submit(parts, request, fingerprint),
+    )
+  } catch (error) {
+    // Another process holds the receipt of this key; waiting for the note's row is another matter.
+    if (
+      isLockTimeout(error) &&
+      /INSERT INTO request_receipts/.test((error as { where?: string }).where ?? '')
+    ) {
+      return { outcome: 'in-progress' }
+    }
+    throw error
+  }
+}
+
+async function submit(parts: SaveNoteParts, request: Request, fingerprint: Buffer): Promise<Decision> {
+  const { command } = request
+  const eventId = randomUUID()
+  const eventType = eventTypeOf(command.visibility)
+  const occurredAt = parts.now()
+  const envelope = await parts.encoder.encode({
+    ...command,
+    eventId,
+    eventType,
+    occurredAt: occurredAt.getTime(),
+  })
+  const answer: Accepted = {
+    eventId,
+    noteId: command.noteId,
+    revision: command.revision,
+    status: 'accepted',
+    delivery: `/events/${eventId}`,
+    publication: `/publications/${command.noteId}/${command.revision}`,
+  }
+  return acceptCommand(parts.pool, {
+    ...request,
+    fingerprint,
+    occurredAt,
+    eventId,
+    eventType,
+    envelope,
+    answer,
+  })
+}
+
+function answer(res: Response, command: SaveNoteCommand, decided: Coalesced): void {
+  switch (decided.outcome) {
+    case 'accepted':
+    case 'replayed':
+      if (decided.outcome === 'replayed') res.set('Idempotency-Replayed', 'true')
+      res
+        .status(202)
+        .set({ Location: decided.answer.delivery, 'Cache-Control': 'no-store' })
+        .json(decided.answer)
+      return
+    case 'key-reused':
+      throw new Problem(
+        'idempotency-key-reused',
+        'This Idempotency-Key was used for a command with other content. Use a new key for a new command.',
+        { extra: { eventId: decided.eventId } },
+      )
+    case 'revision-conflict':
+      throw revisionConflict(command, decided)
+    case 'in-progress':
+      throw new Problem(
+        'idempotency-key-in-progress',
+        'Send the same request again: it will get the answer of the first one.',
+        { headers: { 'Retry-After': '1' } },
+      )
+  }
+}
+
+function revisionConflict(
+  { noteId, revision }: SaveNoteCommand,
+  { currentRevision, existing }: Extract<Decision, { outcome: 'revision-conflict' }>,
+): Problem {
+  const at = currentRevision === 0 ? 'does not exist yet' : `is at revision ${currentRevision}`
+  return new Problem(
+    'revision-conflict',
+    `Note ${noteId} ${at}; a command must name revision ${currentRevision + 1}, this one names ${revision}. Read the note, apply the change to it and send that.`,
+    { extra: { currentRevision, ...existing } },
+  )
+}
+
+/** One line for each command that was decided; the trace id joins it to the caller's logs. */
+function log(logger: Logger, request: Request, decided: Coalesced, durationMs: number): void {
+  const { command, traceparent, principal, idempotencyKey } = request
+  logger.info(
+    {
+      outcome: decided.outcome,
+      eventId: 'eventId' in decided ? decided.eventId : undefined,
+      noteId: command.noteId,
+      revision: command.revision,
+      principal,
+      idempotencyKey,
+      traceId: traceIdOf(traceparent),
+      durationMs: Math.round(durationMs * 10) / 10,
+    },
+    'command',
+  )
+}

@@ -1,0 +1,52 @@
+import type { Publication } from './answers.ts'
+import { type EvidenceFacts, judge } from './evidence.ts'
+import type { PublicRead } from './public-read.ts'
+
+export type StageFacts = {
+  readonly revision: number
+  /** ETag of the canonical revision. */
+  readonly etag: string
+  readonly evidence: EvidenceFacts | undefined
+  readonly read: PublicRead
+}
+
+export type Stages = {
+  readonly state: Publication['state']
+  readonly accepted: Publication['accepted']['answer']
+  readonly confirmed: Publication['confirmed']['answer']
+  readonly visible: Publication['visible']['answer']
+}
+
+/**
+ * How far one revision has come, as far as it can be proven. Readers getting exactly this revision proves
+ * that the broker had it. A newer one being shown proves nothing about this one: it may have been skipped.
+ */
+export function stagesOf({ revision, etag, evidence, read }: StageFacts): Stages {
+  const visible = visibility(revision, etag, read)
+  if (!evidence) return { state: 'note-only', accepted: 'no', confirmed: 'no', visible }
+  const reached = visible === 'yes' || visible === 'withdrawn'
+  const confirmed = reached || judge(evidence).status === 'confirmed' ? 'yes' : 'not-yet'
+  return { state: stateOf(visible, confirmed), accepted: 'yes', confirmed, visible }
+}
+
+function stateOf(visible: Stages['visible'], confirmed: 'yes' | 'not-yet'): Stages['state'] {
+  switch (visible) {
+    case 'yes':
+      return 'visible'
+    case 'withdrawn':
+    case 'superseded':
+      return visible
+    case 'not-yet':
+    case 'conflict':
+    case 'unknown':
+      return confirmed === 'yes' ? 'confirmed' : 'accepted'
+  }
+}
+
+function visibility(revision: number, etag: string, read: PublicRead): Stages['visible'] {
+  if (read.answer === 'unknown') return 'unknown'
+  if (read.answer === 'absent' || read.revision < revision) return 'not-yet'
+  if (read.revision > revision) return 'superseded'
+  if (read.answer === 'withdrawn') return 'withdrawn'
+  return read.etag === etag ? 'yes' : 'conflict'
+}
