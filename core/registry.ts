@@ -11,6 +11,7 @@ const SchemaAnswer = z.object({ schema: z.string() })
 const IdAnswer = z.object({ id: z.int() })
 const SubjectVersions = z.array(z.object({ subject: z.string(), version: z.int() }))
 const Versions = z.array(z.int())
+const CompatibilityAnswer = z.object({ compatibilityLevel: z.string() })
 
 const REQUEST_LIMIT_MS = 3_000
 
@@ -74,5 +75,19 @@ export class RegistryClient {
   async hasSubject(subject: string): Promise<boolean> {
     const answer = await this.#ask(`/subjects/${encodeURIComponent(subject)}/versions`, Versions)
     return answer.found && answer.value.length > 0
+  }
+
+  /** The compatibility rule set for this very subject. */
+  async compatibilityOf(subject: string): Promise<RegistryLookup<string>> {
+    const answer = await this.#ask(`/config/${encodeURIComponent(subject)}`, CompatibilityAnswer)
+    return answer.found ? { found: true, value: answer.value.compatibilityLevel } : answer
+  }
+
+  /** Sets it. Some registries do not know a subject before its first version: then nothing is set. */
+  async setCompatibility(subject: string, level: string): Promise<void> {
+    await this.#ask(`/config/${encodeURIComponent(subject)}`, z.unknown(), {
+      method: 'PUT',
+      body: JSON.stringify({ compatibility: level }),
+    })
   }
 }
