@@ -52,8 +52,9 @@ export class ControlClient {
     await ask(this.#socketPath, 'POST', `/processes/${name}/${action}`, 60_000)
   }
 
-  async setup(): Promise<void> {
-    await ask(this.#socketPath, 'POST', '/setup', 180_000)
+  /** Runs setup once more; the report says what it changed. */
+  async setup(): Promise<LabReport> {
+    return LabReport.parse(await ask(this.#socketPath, 'POST', '/setup', 180_000))
   }
 
   async shutdown(): Promise<void> {

@@ -3,8 +3,10 @@
 // Everything it needs comes from the environment; it waits for each server itself.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { RegistrationFailed, registerConnector } from '../connectors/register.ts'
 import { describeDifferences, ensureTopics } from '../connectors/topics.ts'
 import { ConfigError, loadConfig, PROCESS_VARIABLES } from '../core/config.ts'
+import { createPool } from '../core/database.ts'
 import { createLogger } from '../core/log.ts'
 import { StartupError } from '../core/service.ts'
 import { withRole } from '../database/connection.ts'
@@ -16,7 +18,8 @@ import {
   SOURCE_ROLES,
 } from '../database/roles.ts'
 import { ensureSlot } from '../database/slot.ts'
-import { acceptsConnections, untilAvailable } from './until-available.ts'
+import { registerSchemas, SchemaRegistrationFailed } from '../schemas/register.ts'
+import { acceptsConnections, isHealthy, untilAvailable } from './until-available.ts'
 
 const log = createLogger('setup', 'info')
 
@@ -54,15 +57,22 @@ async function setUpDatabase(
   return urlOf
 }
 
-async function setUpSource(config: Config, passwords: Readonly<Record<string, string>>): Promise<void> {
+type Source = { readonly watcherUrl: string; readonly slotUsable: boolean }
+
+async function setUpSource(config: Config, passwords: Readonly<Record<string, string>>): Promise<Source> {
   const urlOf = await setUpDatabase('source', config.SOURCE_ADMIN_DATABASE_URL, SOURCE_ROLES, passwords)
   const slot = await ensureSlot({
     ownerUrl: urlOf('notes_owner'),
     replicationUrl: urlOf('notes_debezium'),
     slotName: config.RELAY_SLOT_NAME,
   })
-  if (slot.status === 'refused') attention('slot', slot.explanation)
-  else done('slot', slot.status === 'unchanged' ? [] : [`incarnation ${slot.incarnation} ${slot.status}`])
+  const watcherUrl = urlOf('notes_watcher')
+  if (slot.status === 'refused') {
+    attention('slot', slot.explanation)
+    return { watcherUrl, slotUsable: false }
+  }
+  done('slot', slot.status === 'unchanged' ? [] : [`incarnation ${slot.incarnation} ${slot.status}`])
+  return { watcherUrl, slotUsable: true }
 }
 
 async function setUpTopics(config: Config): Promise<void> {
@@ -78,19 +88,55 @@ async function setUpTopics(config: Config): Promise<void> {
   )
 }
 
-try {
+async function setUpSchemas(config: Config): Promise<void> {
+  const subject = config.SCHEMA_SUBJECT
+  const { status, schemaId } = await untilAvailable('the schema registry', () =>
+    registerSchemas({ registryUrl: config.SCHEMA_REGISTRY_URL, subject }),
+  )
+  done('schemas', status === 'unchanged' ? [] : [`${subject} with id ${schemaId}`])
+}
+
+/** Last: it starts to relay at once. Without its slot it would make one of its own, so it waits then. */
+async function setUpConnector(config: Config, { watcherUrl, slotUsable }: Source): Promise<void> {
+  if (!slotUsable) {
+    attention(
+      'connector',
+      'The connector was not registered anew, because its replication slot needs a decision.',
+    )
+    return
+  }
+  await untilAvailable('Kafka Connect', () => isHealthy(config.CONNECT_URL))
+  const source = createPool({ url: watcherUrl, applicationName: 'notes-setup', size: 1 }, log)
+  try {
+    const { status } = await registerConnector({ connectUrl: config.CONNECT_URL, source })
+    done('connector', status === 'unchanged' ? [] : [`${config.CONNECTOR_NAME} ${status}`])
+  } finally {
+    await source.end()
+  }
+}
+
+async function setUpEverything(): Promise<void> {
   const config = loadConfig(PROCESS_VARIABLES.setup)
   const passwords = readPasswords(config.ROLE_PASSWORDS_FILE)
-  await Promise.all([
+  const [source] = await Promise.all([
     setUpSource(config, passwords),
     setUpDatabase('projection', config.PROJECTION_ADMIN_DATABASE_URL, PROJECTION_ROLES, passwords),
     setUpTopics(config),
+    setUpSchemas(config),
   ])
+  await setUpConnector(config, source)
   log.info('everything is in place')
+}
+
+/** Their messages are written for a person and need no stack. */
+const EXPLAINED = [ConfigError, StartupError, SchemaRegistrationFailed, RegistrationFailed]
+
+try {
+  await setUpEverything()
   process.exit(0)
 } catch (error) {
-  if (error instanceof ConfigError || error instanceof StartupError) {
-    process.stderr.write(`${error.message}\n`)
+  if (EXPLAINED.some((kind) => error instanceof kind)) {
+    process.stderr.write(`${(error as Error).message}\n`)
     process.exit(2)
   }
   log.fatal({ err: error }, `setup failed: ${(error as Error).message}`)

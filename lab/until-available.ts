@@ -51,3 +51,15 @@ export async function acceptsConnections(address: string): Promise<void> {
     socket.destroy()
   }
 }
+
+/** A Connect worker that has joined its group. Before, it answers 404 to everything else. */
+export async function isHealthy(connectUrl: string): Promise<void> {
+  const unavailable = (why: string) => new ConnectUnavailable(`Kafka Connect is not up: ${why}`)
+  const response = await fetch(`${connectUrl}/health`, { signal: AbortSignal.timeout(5_000) }).catch(
+    (error) => {
+      throw unavailable(error.message)
+    },
+  )
+  await response.arrayBuffer()
+  if (!response.ok) throw unavailable(`HTTP ${response.status}`)
+}

@@ -1,0 +1,35 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { REPOSITORY } from '../../lab/paths.ts'
+import { startLab, stopLab } from '../../lab/start.ts'
+
+const labDir = path.resolve(process.env.TEST_LAB_DIR ?? path.join(REPOSITORY, '.lab-test'))
+const keep = process.env.LAB_KEEP === '1'
+
+/** Each project loads this module anew; what they share is kept where all see it. The last one stops the lab. */
+const shared = ((globalThis as { [key: symbol]: unknown })[Symbol.for('notes.global-lab')] ??= {
+  users: 0,
+}) as { users: number; starting?: Promise<unknown> }
+
+/**
+ * One native lab for the projects `integration` and `pipeline`, from nothing, in TEST_LAB_DIR (default
+ * .lab-test). LAB_KEEP=1 uses a running one and leaves it running.
+ */
+export default async function globalLab(project: TestProject): Promise<() => Promise<void>> {
+  shared.users++
+  shared.starting ??= (async () => {
+    if (!keep) {
+      await stopLab(labDir)
+      rmSync(labDir, { recursive: true, force: true })
+    }
+    await startLab(labDir, { onProgress: (line) => process.stdout.write(`lab  ${line}\n`) })
+  })()
+  await shared.starting
+  project.provide('labDir', labDir)
+  return async () => {
+    shared.users--
+    if (shared.users > 0 || keep) return
+    await stopLab(labDir)
+  }
+}
