@@ -37,7 +37,10 @@ export class ConnectClient {
 
   /** Creates or changes. */
   async putConfig(name: string, config: Readonly<Record<string, string>>): Promise<void> {
-    await this.#ask('PUT', `/connectors/${encodeURIComponent(name)}/config`, z.unknown(), config)
+    const path = `/connectors/${encodeURIComponent(name)}/config`
+    const answer = await this.#ask('PUT', path, z.object({ name: z.string() }), config)
+    // A worker that is still starting serves no resources yet: 404, although the path is right.
+    if (answer === undefined) throw new ConnectUnavailable(`Kafka Connect does not serve PUT ${path} yet.`)
   }
 
   /** undefined when there is no such connector, or none that has reported a state yet. */
