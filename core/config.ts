@@ -44,6 +44,11 @@ export const VARIABLES = {
     .regex(/^[A-Za-z0-9._-]{1,249}$/)
     .default('notes.revisions')
     .describe('Topic of the note revisions.'),
+  CONSUMER_GROUP_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,100}$/)
+    .default('notes')
+    .describe('Start of the consumer group names: <prefix>-catalog-<generation> and <prefix>-audit.'),
   SCHEMA_REGISTRY_URL: httpUrl.describe('Confluent-compatible API of the schema registry.'),
   SCHEMA_SUBJECT: z.string().default('notes.revisions-value').describe('Subject of the event schema.'),
   CONNECT_URL: httpUrl.describe('REST API of Kafka Connect.'),
@@ -98,6 +103,7 @@ export const PROCESS_VARIABLES = {
     'DATABASE_POOL_SIZE',
     'KAFKA_BROKERS',
     'KAFKA_TOPIC',
+    'CONSUMER_GROUP_PREFIX',
     'SCHEMA_REGISTRY_URL',
     'SCHEMA_SUBJECT',
   ],

@@ -11,12 +11,13 @@ export const SHIPPED_SCHEMA = readFileSync(new URL('../schemas/note-revision.avs
 /** Confluent wire format: byte 0x00, schema id as 4 bytes big endian, Avro body. */
 export const WIRE = { magic: 0, headerBytes: 5 } as const
 
-/** Same schema, whatever its spacing, documentation or field order of JSON keys? (Avro parsing canonical form.) */
+/** Same schema, whatever its spacing, documentation or order of JSON keys? */
 export function isSameSchema(a: string, b: string): boolean {
   return canonical(a) === canonical(b)
 }
 const canonical = (schema: string) =>
-  JSON.stringify(avsc.Type.forSchema(JSON.parse(schema)).schema({ exportAttrs: true }))
+  JSON.stringify(avsc.Type.forSchema(JSON.parse(schema, withoutDoc)).schema({ exportAttrs: true }))
+const withoutDoc = (name: string, value: unknown) => (name === 'doc' ? undefined : value)
 
 /** Encodes events under one known schema id; needs no registry at run time. */
 export class EnvelopeEncoder {
@@ -96,6 +97,9 @@ function isBounded(type: avsc.Type): boolean {
   return true
 }
 
+/** The value may be decodable: its schema has not been asked for yet. */
+export type SchemaNotLoaded = { readonly status: 'schema-not-loaded'; readonly schemaId: number }
+
 type Reader = { readonly status: 'usable'; readonly resolver: avsc.Resolver } | Undecodable
 
 /**
@@ -115,6 +119,14 @@ export class EnvelopeDecoder {
 
   /** @throws RegistryUnavailable when an id not seen before has to be looked up and cannot be. */
   async decode(value: Buffer | null): Promise<Decoded> {
+    const decoded = this.tryDecode(value)
+    if (decoded.status !== 'schema-not-loaded') return decoded
+    const refused = await this.load(decoded.schemaId)
+    return refused ?? (this.tryDecode(value) as Decoded)
+  }
+
+  /** Decodes without asking the registry; for many records: load the few unknown ids, then try again. */
+  tryDecode(value: Buffer | null): Decoded | SchemaNotLoaded {
     if (value === null)
       return undecodable('null-value', 'The record has no value; the outbox never writes one.')
     if (value.length > LIMITS.envelopeBytes) {
@@ -130,7 +142,10 @@ export class EnvelopeDecoder {
         'The value is not in Confluent wire format (0x00, 4-byte schema id, Avro body).',
       )
     }
-    const reader = this.#readers.get(schemaId) ?? (await this.#learn(schemaId))
+    // A registry numbers from 1. Asking for another id can be answered as an error, for which a caller waits.
+    if (schemaId < 1) return undecodable('unknown-schema', `No schema can have the id ${schemaId}.`)
+    const reader = this.#readers.get(schemaId)
+    if (reader === undefined) return { status: 'schema-not-loaded', schemaId }
     if (reader.status === 'undecodable') return reader
     let record: unknown
     try {
@@ -147,6 +162,15 @@ export class EnvelopeDecoder {
       )
     }
     return { status: 'decoded', event: event.data, schemaId }
+  }
+
+  /**
+   * Learns a schema, so that values under its id can be decoded; the refusal when there is no such schema.
+   * @throws RegistryUnavailable
+   */
+  async load(schemaId: number): Promise<Undecodable | undefined> {
+    const reader = await this.#learn(schemaId)
+    return reader.status === 'undecodable' ? reader : undefined
   }
 
   async #learn(schemaId: number): Promise<Reader> {

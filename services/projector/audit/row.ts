@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { schemaIdOf } from '../../../core/envelope.ts'
+import type { KafkaRecord } from '../../../core/kafka/consumer.ts'
+import { brokerTimeOf, eventIdOf, headerText, noteIdOf, revisionOf, traceparentOf } from '../record-facts.ts'
+
+/** A row of audit.records without its place. What a record does not say, or not in our form, is null. */
+export type AuditRow = {
+  readonly offset: number
+  readonly brokerTime: Date
+  readonly operation: string | null
+  readonly walLsn: string | null
+  readonly walTxId: number | null
+  /** Microseconds since 1970 UTC. */
+  readonly committedAtMicros: number | null
+  readonly eventId: string | null
+  readonly eventType: string | null
+  readonly noteId: string | null
+  readonly revision: number | null
+  readonly traceparent: string | null
+  readonly schemaId: number | null
+  readonly valueBytes: number | null
+  readonly valueSha256: Buffer | null
+}
+
+/** Debezium's source block. Each member by itself: a bad one is null and spoils no other. */
+const Source = z.object({
+  lsn: z.int().positive().nullable().catch(null),
+  txId: z.int().nonnegative().nullable().catch(null),
+  ts_us: z.int().nonnegative().nullable().catch(null), // a safe integer: up to the year 2255
+})
+const NOTHING = { lsn: null, txId: null, ts_us: null }
+const TOKEN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+
+/** Everything that a record says about itself, without decoding its value. Takes any bytes at all. */
+export function auditRowOf(record: KafkaRecord): AuditRow {
+  const source = sourceOf(headerText(record.headers, 'source'))
+  return {
+    offset: record.offset,
+    brokerTime: brokerTimeOf(record),
+    operation: tokenOf(headerText(record.headers, 'op')),
+    walLsn: source.lsn === null ? null : lsnText(source.lsn),
+    walTxId: source.txId,
+    committedAtMicros: source.ts_us,
+    eventId: eventIdOf(record),
+    eventType: tokenOf(headerText(record.headers, 'type')),
+    noteId: noteIdOf(record),
+    revision: revisionOf(record),
+    traceparent: traceparentOf(record),
+    schemaId: schemaIdOf(record.value) ?? null,
+    valueBytes: record.value?.length ?? null,
+    valueSha256: record.value && createHash('sha256').update(record.value).digest(),
+  }
+}
+
+const tokenOf = (text: string | undefined): string | null => (text && TOKEN.test(text) ? text : null)
+
+function sourceOf(text: string | undefined): z.infer<typeof Source> {
+  if (text === undefined) return NOTHING
+  try {
+    const parsed = Source.safeParse(JSON.parse(text))
+    return parsed.success ? parsed.data : NOTHING
+  } catch {
+    return NOTHING
+  }
+}
+
+/** PostgreSQL's way to print a WAL position: two hexadecimal halves. */
+function lsnText(lsn: number): string {
+  const high = Math.floor(lsn / 2 ** 32)
+  return `${high.toString(16)}/${(lsn % 2 ** 32).toString(16)}`.toUpperCase()
+}

@@ -1,0 +1,173 @@
+import type { Decoded, UndecodableReason } from '../../core/envelope.ts'
+import type { KafkaRecord } from '../../core/kafka/consumer.ts'
+import { NOTE_ID_PATTERN, type NoteEvent } from '../../core/note.ts'
+import { eventIdOf } from './record-facts.ts'
+
+/** Why a record can never be applied. Stable codes; beside them those of core/envelope.ts. */
+export type QuarantineReason =
+  | UndecodableReason
+  /** The record's key is not the event's note: it may lie in the wrong partition, without order. */
+  | 'key-mismatch'
+  /** Header `id` is not the event's id: the ledger would name another event than was applied. */
+  | 'event-id-mismatch'
+  /** Another event has this note's revision, or this event id came with other content. */
+  | 'conflict'
+  /** PostgreSQL refuses its data, by SQLSTATE. */
+  | 'rejected-by-database'
+
+export type Refusal = { readonly reason: QuarantineReason; readonly explanation: string }
+
+/** A record whose event can be applied. `contentDigest` is that of core/content-digest.ts. */
+export type Admitted = {
+  readonly record: KafkaRecord
+  readonly event: NoteEvent
+  readonly contentDigest: string
+}
+
+/** What became of one record. */
+export type Outcome =
+  /** Its effect is in the tables: as the newest revision, or overtaken within the same batch. */
+  | { readonly status: 'applied' }
+  /** A newer revision was there before; its event id is in the inbox now. */
+  | { readonly status: 'stale' }
+  /** Its event took effect before. */
+  | { readonly status: 'duplicate' }
+  | ({ readonly status: 'quarantined' } & Refusal)
+
+/** A decoded event, or why this record can never be applied, whatever the tables hold. */
+export type Admission =
+  | { readonly status: 'admitted'; readonly event: NoteEvent }
+  | { readonly status: 'refused'; readonly refusal: Refusal }
+
+const refuse = (reason: QuarantineReason, explanation: string): Admission => ({
+  status: 'refused',
+  refusal: { reason, explanation },
+})
+
+export function admissionOf(record: KafkaRecord, decoded: Decoded): Admission {
+  if (decoded.status === 'undecodable') return refuse(decoded.reason, decoded.explanation)
+  const { event } = decoded
+  const key = record.key?.toString('utf8')
+  if (key !== event.noteId) {
+    const shown = key !== undefined && NOTE_ID_PATTERN.test(key) ? `"${key}"` : 'not a note id'
+    return refuse('key-mismatch', `The record's key is ${shown}, the event is of note "${event.noteId}".`)
+  }
+  const headerId = eventIdOf(record)
+  if (headerId !== event.eventId) {
+    return refuse(
+      'event-id-mismatch',
+      `Header id is ${headerId ?? 'not a UUID'}, the event's id is ${event.eventId}.`,
+    )
+  }
+  const unstorable = (['title', 'url', 'type', 'body'] as const).find((field) => event[field]?.includes('\0'))
+  if (unstorable) {
+    return refuse('invalid-event', `The event breaks a rule: ${unstorable}: U+0000 cannot be stored.`)
+  }
+  return { status: 'admitted', event }
+}
+
+/** A row of the inbox: an event that took effect. */
+export type InboxEntry = {
+  readonly eventId: string
+  readonly noteId: string
+  readonly revision: number
+  readonly contentDigest: string
+}
+
+const entryOf = ({ event, contentDigest }: Admitted): InboxEntry => ({
+  eventId: event.eventId,
+  noteId: event.noteId,
+  revision: event.revision,
+  contentDigest,
+})
+const revisionKeyOf = ({ noteId, revision }: InboxEntry): string => `${noteId}:${revision}`
+
+/** The first record of each event and of each note's revision, in order: those that may enter the inbox. */
+export function candidatesOf(batch: readonly Admitted[]): Admitted[] {
+  const first = new Inbox()
+  return batch.filter((item) => first.addIfNew(entryOf(item)))
+}
+
+export type Settled = 'fresh' | 'duplicate' | Refusal
+
+/**
+ * Sorts a batch, in order, by what the inbox says. Fresh are exactly the candidates that nothing in `before`
+ * keeps out: also a record that repeats a conflicting one is measured by the first that came.
+ * @param before entries with an event id or note revision of this batch that were there before it
+ * @returns per record: fresh when its event takes effect now, duplicate, or the refusal of a conflict
+ */
+export function settle(batch: readonly Admitted[], before: readonly InboxEntry[]): Settled[] {
+  const inbox = new Inbox()
+  for (const entry of before) inbox.add(entry)
+  const first = new Inbox()
+  return batch.map((item) => {
+    const entry = entryOf(item)
+    const known = [...inbox.matching(entry), ...first.matching(entry)]
+    first.addIfNew(entry)
+    const contradiction = known.find((other) => !isSameEntry(entry, other))
+    if (contradiction) return { reason: 'conflict', explanation: explainConflict(entry, contradiction) }
+    return known.length === 0 ? 'fresh' : 'duplicate'
+  })
+}
+
+class Inbox {
+  readonly #byEvent = new Map<string, InboxEntry>()
+  readonly #byRevision = new Map<string, InboxEntry>()
+
+  add(entry: InboxEntry): void {
+    this.#byEvent.set(entry.eventId, entry)
+    this.#byRevision.set(revisionKeyOf(entry), entry)
+  }
+
+  /** false when the event id or the revision is taken. */
+  addIfNew(entry: InboxEntry): boolean {
+    const isNew = this.matching(entry).length === 0
+    if (isNew) this.add(entry)
+    return isNew
+  }
+
+  matching(entry: InboxEntry): InboxEntry[] {
+    const found = [this.#byEvent.get(entry.eventId), this.#byRevision.get(revisionKeyOf(entry))]
+    return found.filter((item) => item !== undefined)
+  }
+}
+
+const isSameEntry = (a: InboxEntry, b: InboxEntry): boolean =>
+  a.eventId === b.eventId &&
+  a.noteId === b.noteId &&
+  a.revision === b.revision &&
+  a.contentDigest === b.contentDigest
+
+const explainConflict = (entry: InboxEntry, known: InboxEntry): string =>
+  entry.eventId === known.eventId
+    ? `Event ${entry.eventId} took effect as ${revisionKeyOf(known)} with content ${known.contentDigest}; this record says ${revisionKeyOf(entry)} with content ${entry.contentDigest}.`
+    : `${revisionKeyOf(entry)} is event ${known.eventId} here; this record says it is event ${entry.eventId}. A source restored from a backup can give a revision out twice.`
+
+/** Per note the fresh event with the highest revision: all that a reader can see of the batch. Sorted by note. */
+export function newestPerNote(fresh: readonly Admitted[]): NoteEvent[] {
+  const newest = new Map<string, NoteEvent>()
+  for (const { event } of fresh) {
+    const other = newest.get(event.noteId)
+    if (!other || other.revision < event.revision) newest.set(event.noteId, event)
+  }
+  // One order of locks in every instance: two cannot wait for each other.
+  return [...newest.values()].sort((a, b) => (a.noteId < b.noteId ? -1 : 1))
+}
+
+/**
+ * Outcomes of fresh events, as if each had been applied by itself in this order.
+ * @param moved per note that the batch moved on: its revision before, null when it is new
+ */
+export function outcomesOfFresh(
+  fresh: readonly Admitted[],
+  moved: ReadonlyMap<string, number | null>,
+): ('applied' | 'stale')[] {
+  const highest = new Map<string, number>()
+  return fresh.map(({ event: { noteId, revision } }) => {
+    const before = moved.has(noteId) ? (moved.get(noteId) ?? 0) : Number.POSITIVE_INFINITY
+    const current = highest.get(noteId) ?? before
+    if (revision <= current) return 'stale'
+    highest.set(noteId, revision)
+    return 'applied'
+  })
+}

@@ -1,0 +1,88 @@
+import express from 'express'
+import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
+import { createPool } from '../../core/database.ts'
+import { EnvelopeDecoder } from '../../core/envelope.ts'
+import { startHttpServer } from '../../core/http-server.ts'
+import { createKafka } from '../../core/kafka/client.ts'
+import { KafkajsConsumer } from '../../core/kafka/kafkajs-consumer.ts'
+import { EndOffsetReader } from '../../core/kafka/topics.ts'
+import { createLogger } from '../../core/log.ts'
+import { createMetrics } from '../../core/metrics.ts'
+import { operationsRouter, type ReadinessCheck } from '../../core/operations.ts'
+import { RegistryClient } from '../../core/registry.ts'
+import { type OnStop, runService } from '../../core/service.ts'
+import { auditConsumption } from './audit/consumption.ts'
+import { catalogConsumption } from './catalog/consumption.ts'
+import { ProjectionConsumer } from './consumer.ts'
+import type { Consumption, Prepared } from './consumption.ts'
+import { createProjectorMetrics } from './metrics.ts'
+import { Observer } from './observer.ts'
+
+const CATALOG_GENERATION = 1
+/** Partitions applied side by side, each on a connection of its own. */
+const CONCURRENCY = 6
+
+const logger = createLogger('projector', process.env.LOG_LEVEL ?? 'info')
+
+await runService(logger, async (onStop, fail) => {
+  const config = loadConfig(PROCESS_VARIABLES.projector)
+  const registry = createMetrics('projector')
+  const metrics = createProjectorMetrics(registry)
+  const decoder = new EnvelopeDecoder(new RegistryClient(config.SCHEMA_REGISTRY_URL), config.SCHEMA_SUBJECT)
+
+  // Nothing is shared between the two but the process: a pool that one has used up would stop the other.
+  const start = <P extends Prepared>(consumption: Consumption<P>, groupId: string): ReadinessCheck[] => {
+    const pool = createPool(
+      {
+        url: config.PROJECTION_DATABASE_URL,
+        applicationName: `projector-${consumption.name}`,
+        size: config.DATABASE_POOL_SIZE,
+      },
+      logger,
+    )
+    onStop(`${consumption.name} pool`, () => pool.end())
+    const kafka = { brokers: config.KAFKA_BROKERS, clientId: `projector-${consumption.name}`, logger }
+    const consumer = new ProjectionConsumer({
+      consumption,
+      topic: config.KAFKA_TOPIC,
+      pool,
+      member: new KafkajsConsumer({
+        kafka: createKafka(kafka),
+        groupId,
+        topic: config.KAFKA_TOPIC,
+        concurrency: CONCURRENCY,
+      }),
+      offsets: new EndOffsetReader(kafka),
+      observer: new Observer(consumption.name, metrics, logger),
+      fail,
+    })
+    onStop(`${consumption.name} consumer`, () => consumer.stop())
+    consumer.start()
+    return [
+      { name: consumption.name, check: async () => consumer.problem() },
+      {
+        name: `${consumption.name}-database`,
+        check: async () => {
+          await pool.query('SELECT 1')
+          return undefined
+        },
+      },
+    ]
+  }
+
+  const checks = [
+    ...start(
+      catalogConsumption(decoder, CATALOG_GENERATION),
+      `${config.CONSUMER_GROUP_PREFIX}-catalog-${CATALOG_GENERATION}`,
+    ),
+    ...start(auditConsumption, `${config.CONSUMER_GROUP_PREFIX}-audit`),
+  ]
+  await serveOperations(checks, onStop)
+
+  async function serveOperations(readiness: ReadinessCheck[], onEnd: OnStop): Promise<void> {
+    const app = express().disable('x-powered-by').use(operationsRouter(registry, readiness))
+    const server = await startHttpServer(app, config.HOST, config.PORT)
+    onEnd('http server', () => server.close())
+    logger.info({ url: server.url, topic: config.KAFKA_TOPIC }, 'projector started')
+  }
+})

@@ -1,0 +1,53 @@
+import { Counter, Gauge, Histogram, type Registry } from '../../core/metrics.ts'
+
+/** The projector's own metrics; `consumer` is catalog or audit. */
+export type ProjectorMetrics = ReturnType<typeof createProjectorMetrics>
+
+export function createProjectorMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    records: new Counter({
+      name: 'projector_records_total',
+      help: 'Records by what became of them: applied, stale, duplicate, or quarantined with a reason.',
+      labelNames: ['consumer', 'outcome', 'reason'],
+      registers,
+    }),
+    batchSeconds: new Histogram({
+      name: 'projector_batch_seconds',
+      help: 'Time to decode, apply and commit one batch, from the first attempt on.',
+      labelNames: ['consumer'],
+      buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+      registers,
+    }),
+    lagRecords: new Gauge({
+      name: 'projector_lag_records',
+      help: 'Records of the partition that are not applied yet.',
+      labelNames: ['consumer', 'partition'],
+      registers,
+    }),
+    lagSeconds: new Gauge({
+      name: 'projector_lag_seconds',
+      help: 'Age of the last applied record when others follow it, else 0.',
+      labelNames: ['consumer', 'partition'],
+      registers,
+    }),
+    alarms: new Counter({
+      name: 'projector_alarms_total',
+      help: 'Things a person has to look at, by stable reason.',
+      labelNames: ['consumer', 'reason'],
+      registers,
+    }),
+    stopped: new Gauge({
+      name: 'projector_partition_stopped',
+      help: '1 while nothing of the partition is applied until a person decides.',
+      labelNames: ['consumer', 'partition'],
+      registers,
+    }),
+    waiting: new Gauge({
+      name: 'projector_partition_waiting',
+      help: '1 while a batch of the partition waits for something that is away.',
+      labelNames: ['consumer', 'partition'],
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,116 @@
+import type { Logger } from '../../core/log.ts'
+import { traceIdOf } from '../../core/trace.ts'
+import type { Prepared } from './consumption.ts'
+import type { Outcome } from './decide.ts'
+import type { ProjectorMetrics } from './metrics.ts'
+import type { StopReason } from './position.ts'
+import { eventIdOf, noteIdOf, traceparentOf } from './record-facts.ts'
+
+/** Reasons of alarms that do not stop a partition for good. */
+export type PassingAlarm =
+  /** A batch began above the next offset: read again from there. */
+  | 'hole'
+  /** Offsets inside a batch hold no record, which `cleanup.policy=delete` never leaves. */
+  | 'missing-offsets'
+  /** A batch failed for a reason that is nobody's record and nothing that is known to come back. */
+  | 'unexpected-failure'
+  /** A record was quarantined as a conflict: the source may have been restored from a backup. */
+  | 'conflict'
+
+export type AlarmReason = StopReason | PassingAlarm
+
+/** Tells metrics and log what one consumer does. */
+export class Observer {
+  readonly #consumer: string
+  readonly #metrics: ProjectorMetrics
+  readonly #logger: Logger
+
+  constructor(consumer: string, metrics: ProjectorMetrics, logger: Logger) {
+    this.#consumer = consumer
+    this.#metrics = metrics
+    this.#logger = logger.child({ consumer })
+  }
+
+  alarm(reason: AlarmReason, message: string, facts: Record<string, unknown> = {}): void {
+    this.#metrics.alarms.inc({ consumer: this.#consumer, reason })
+    this.#logger.error({ ...facts, alarm: reason }, message)
+  }
+
+  warn(message: string, facts: Record<string, unknown>): void {
+    this.#logger.warn(facts, message)
+  }
+
+  info(message: string, facts: Record<string, unknown>): void {
+    this.#logger.info(facts, message)
+  }
+
+  stopped(partition: number, stopped: boolean): void {
+    this.#metrics.stopped.set({ consumer: this.#consumer, partition }, stopped ? 1 : 0)
+  }
+
+  waiting(partition: number, waiting: boolean): void {
+    this.#metrics.waiting.set({ consumer: this.#consumer, partition }, waiting ? 1 : 0)
+  }
+
+  lag(partition: number, records: number, seconds: number): void {
+    this.#metrics.lagRecords.set({ consumer: this.#consumer, partition }, records)
+    this.#metrics.lagSeconds.set({ consumer: this.#consumer, partition }, seconds)
+  }
+
+  /** Another member has these partitions now; a gauge left behind would tell yesterday's lag for ever. */
+  forget(partitions: Iterable<number>): void {
+    const { lagRecords, lagSeconds, stopped, waiting } = this.#metrics
+    for (const partition of partitions) {
+      for (const gauge of [lagRecords, lagSeconds, stopped, waiting]) {
+        gauge.remove({ consumer: this.#consumer, partition })
+      }
+    }
+  }
+
+  committed(batch: readonly Prepared[], outcomes: readonly Outcome[], seconds: number): void {
+    this.#metrics.batchSeconds.observe({ consumer: this.#consumer }, seconds)
+    const plainly = outcomes.filter(({ status }) => status === 'applied').length
+    if (plainly > 0) this.#count('applied', '', plainly)
+    const tellsAll = this.#logger.isLevelEnabled('debug')
+    if (plainly === outcomes.length && !tellsAll) return
+    for (const [index, item] of batch.entries()) this.#tell(item, outcomes[index])
+  }
+
+  #tell(item: Prepared, outcome: Outcome | undefined): void {
+    if (outcome === undefined) return
+    const facts = factsOf(item)
+    switch (outcome.status) {
+      case 'applied':
+        this.#logger.debug(facts, 'applied')
+        break
+      case 'stale':
+        this.#count('stale', '', 1)
+        this.#logger.info(facts, 'stale: a newer revision was there before; entered into the inbox')
+        break
+      case 'duplicate':
+        this.#count('duplicate', '', 1)
+        this.#logger.info(facts, 'duplicate: this event took effect before')
+        break
+      case 'quarantined':
+        this.#count('quarantined', outcome.reason, 1)
+        this.#logger.warn({ ...facts, reason: outcome.reason }, `quarantined: ${outcome.explanation}`)
+        if (outcome.reason === 'conflict') this.alarm('conflict', outcome.explanation, facts)
+        break
+      default:
+        outcome satisfies never
+    }
+  }
+
+  #count(outcome: string, reason: string, records: number): void {
+    this.#metrics.records.inc({ consumer: this.#consumer, outcome, reason }, records)
+  }
+}
+
+const factsOf = ({ record, event }: Prepared) => ({
+  partition: record.partition,
+  offset: record.offset,
+  eventId: event?.eventId ?? eventIdOf(record),
+  noteId: event?.noteId ?? noteIdOf(record),
+  revision: event?.revision,
+  traceId: traceIdOf(traceparentOf(record) ?? undefined),
+})
