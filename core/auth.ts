@@ -54,7 +54,7 @@ const VERIFIED = { tokens: 1_000, ms: 60_000 } as const
 /** Verifies the bearer token of a request: signature, algorithm, issuer, audience, expiry. Throws a 401 problem. */
 export function bearerAuthentication(config: AuthConfig): Authenticate {
   const keys = jwksFrom(config.jwks)
-  const verified = new LRUCache<string, Principal>({ max: VERIFIED.tokens })
+  const verified = new LRUCache<string, { principal: Principal; untilMs: number }>({ max: VERIFIED.tokens })
   const refuse = (detail: string) =>
     new Problem('unauthenticated', detail, {
       headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
@@ -68,7 +68,7 @@ export function bearerAuthentication(config: AuthConfig): Authenticate {
       })
     }
     const known = verified.get(token)
-    if (known) return known
+    if (known && Date.now() < known.untilMs) return known.principal
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer: config.issuer,
@@ -79,8 +79,8 @@ export function bearerAuthentication(config: AuthConfig): Authenticate {
       })
       const claims = Claims.parse(payload)
       const principal = { id: `${claims.iss}|${claims.sub}`, roles: new Set(claims.roles) }
-      const leftMs = (claims.exp + CLOCK_TOLERANCE_SECONDS) * 1000 - Date.now()
-      if (leftMs >= 1) verified.set(token, principal, { ttl: Math.min(Math.floor(leftMs), VERIFIED.ms) })
+      const expiresMs = (claims.exp + CLOCK_TOLERANCE_SECONDS) * 1000
+      verified.set(token, { principal, untilMs: Math.min(expiresMs, Date.now() + VERIFIED.ms) })
       return principal
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refuse('The token has expired. Ask for a new one.')
