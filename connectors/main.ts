@@ -1,0 +1,74 @@
+import express from 'express'
+import { loadConfig, PROCESS_VARIABLES } from '../core/config.ts'
+import { createPool } from '../core/database.ts'
+import { startHttpServer } from '../core/http-server.ts'
+import { EndOffsetReader } from '../core/kafka/topics.ts'
+import { createLogger } from '../core/log.ts'
+import { createMetrics } from '../core/metrics.ts'
+import { operationsRouter } from '../core/operations.ts'
+import { runService } from '../core/service.ts'
+import { ConnectClient } from './connect-client.ts'
+import { registerRelayMetrics } from './watch/metrics.ts'
+import { RestartTick } from './watch/restart-loop.ts'
+import { Watcher } from './watch/watcher.ts'
+import { WatermarkTick } from './watch/watermark-loop.ts'
+
+/** Shorter than the staleness limit of readiness: a server that hangs is noticed, not waited for. */
+const LIMIT_MS = 2_000
+
+const logger = createLogger('watcher', 'info')
+
+await runService(logger, async (onStop) => {
+  const config = loadConfig(PROCESS_VARIABLES.watcher)
+  logger.level = config.LOG_LEVEL
+  const pool = (url: string) =>
+    createPool(
+      {
+        url,
+        applicationName: 'watcher',
+        size: 2,
+        statementTimeoutMs: LIMIT_MS,
+        lockTimeoutMs: LIMIT_MS,
+        connectTimeoutMs: LIMIT_MS,
+      },
+      logger,
+    )
+  const source = pool(config.SOURCE_DATABASE_URL)
+  onStop('source pool', () => source.end())
+  const projection = pool(config.PROJECTION_DATABASE_URL)
+  onStop('projection pool', () => projection.end())
+  const kafka = new EndOffsetReader(
+    { brokers: config.KAFKA_BROKERS, clientId: 'watcher', logger: logger.child({}, { level: 'fatal' }) },
+    LIMIT_MS,
+  )
+  onStop('Kafka', () => kafka.close())
+
+  const metrics = createMetrics('watcher')
+  const relayMetrics = registerRelayMetrics(metrics, () => watcher.seen())
+  const watcher = new Watcher(
+    new WatermarkTick({
+      source,
+      projection,
+      kafka,
+      slotName: config.RELAY_SLOT_NAME,
+      topic: config.KAFKA_TOPIC,
+      logger,
+    }),
+    new RestartTick({
+      connect: new ConnectClient(config.CONNECT_URL, LIMIT_MS),
+      connectorName: config.CONNECTOR_NAME,
+      logger,
+      onDecision: relayMetrics.onDecision,
+    }),
+    logger,
+  )
+  watcher.start()
+  onStop('watcher', () => watcher.stop())
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.use(operationsRouter(metrics, watcher.checks()))
+  const server = await startHttpServer(app, config.HOST, config.PORT)
+  onStop('HTTP server', () => server.close())
+  logger.info({ url: server.url }, 'watching')
+})

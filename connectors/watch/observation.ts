@@ -1,0 +1,43 @@
+import type { EndOffsets } from '../../core/kafka/topics.ts'
+import type { ConnectorStatus } from '../connect-client.ts'
+import type { SourceFacts } from '../slot.ts'
+import type { Reading } from '../verdict.ts'
+import type { Watermark } from './record.ts'
+
+/** A reading with the monotonic time at which it ended; `pending` before the first one. */
+export type Timed<T> = (Reading<T> & { readonly atMs: number }) | { readonly status: 'pending' }
+
+/** The last that was seen of each server. Readiness, metrics and decisions look only at this. */
+export type Observation = {
+  readonly source: Timed<SourceFacts>
+  readonly connector: Timed<ConnectorStatus | null>
+  readonly kafka: Timed<EndOffsets>
+  readonly projection: Timed<Watermark | null>
+  /** Partitions whose end lies before what a watermark says; watermarks stop until a person decides. */
+  readonly shrunkPartitions: readonly string[]
+}
+
+export const NOTHING_OBSERVED: Observation = {
+  source: { status: 'pending' },
+  connector: { status: 'pending' },
+  kafka: { status: 'pending' },
+  projection: { status: 'pending' },
+  shrunkPartitions: [],
+}
+
+/** What was read, however long ago; undefined while the server is away. */
+export const lastRead = <T>(reading: Timed<T>): T | undefined =>
+  reading.status === 'read' ? reading.value : undefined
+
+/** Runs `ask` and says how it went; the error goes to the caller's log, not into readiness. */
+export async function timed<T>(
+  ask: () => Promise<T>,
+  onError: (error: unknown) => void,
+): Promise<Exclude<Timed<T>, { status: 'pending' }>> {
+  try {
+    return { status: 'read', value: await ask(), atMs: performance.now() }
+  } catch (error) {
+    onError(error)
+    return { status: 'unreachable', reason: 'not reachable', atMs: performance.now() }
+  }
+}

@@ -1,0 +1,87 @@
+import type { Pool } from '../../core/database.ts'
+import type { EndOffsets } from '../../core/kafka/topics.ts'
+import type { Bound } from './bounds.ts'
+
+/** Writes what the slot is known to have passed. Never backwards; several watchers may do it at once. */
+export async function recordConfirmed(source: Pool, bound: Bound): Promise<void> {
+  await source.query(
+    `UPDATE relay_slots
+     SET confirmed_snapshot = $2::pg_snapshot, confirmed_lsn = $3::pg_lsn, confirmed_at = clock_timestamp()
+     WHERE incarnation = $1 AND (confirmed_lsn IS NULL OR confirmed_lsn < $3::pg_lsn)`,
+    [bound.incarnation, bound.snapshot, bound.lsn.text],
+  )
+}
+
+export type Watermark = { readonly asOf: Date; readonly endOffsets: EndOffsets }
+
+export async function readNewestWatermark(projection: Pool, topic: string): Promise<Watermark | null> {
+  const { rows } = await projection.query(
+    'SELECT as_of, end_offsets FROM freshness WHERE topic = $1 ORDER BY as_of DESC LIMIT 1',
+    [topic],
+  )
+  return rows[0] ? { asOf: rows[0].as_of, endOffsets: rows[0].end_offsets } : null
+}
+
+/**
+ * Partitions that end earlier than a watermark says they did: the topic was recreated or lost records, and
+ * "everything before as_of is below these offsets" would be a lie. Pure.
+ */
+export function partitionsThatShrank(before: EndOffsets, now: EndOffsets): readonly string[] {
+  return Object.entries(before)
+    .filter(([partition, end]) => BigInt(now[partition] ?? 0) < BigInt(end))
+    .map(([partition]) => partition)
+}
+
+/** The first end offsets written for a time stay: later ones would be true too, but harder to reach. */
+export async function recordWatermark(
+  projection: Pool,
+  topic: string,
+  { asOf, endOffsets }: Watermark,
+): Promise<void> {
+  await projection.query(
+    'INSERT INTO freshness (as_of, topic, end_offsets) VALUES ($1, $2, $3) ON CONFLICT (as_of) DO NOTHING',
+    [asOf, topic, JSON.stringify(endOffsets)],
+  )
+}
+
+/**
+ * Deletes watermarks that nobody will ask for: older than the newest one that the live catalog has passed,
+ * older than a day, and all but one a minute of those older than ten minutes, so that a catalog that is
+ * down for hours leaves hundreds of rows, not tens of thousands. The newest passed one always stays.
+ */
+export async function trimWatermarks(projection: Pool, topic: string): Promise<void> {
+  await projection.query(
+    `WITH passed AS (
+       SELECT max(f.as_of) AS as_of FROM freshness f
+       WHERE f.topic = $1 AND NOT EXISTS (
+         SELECT FROM jsonb_each_text(f.end_offsets) AS e(partition, end_offset)
+         LEFT JOIN catalog.progress p
+           ON p.topic = f.topic AND p.partition = e.partition::int
+          AND p.generation = (SELECT generation FROM catalog.live_generation)
+         WHERE e.end_offset::bigint > coalesce(p.next_offset, 0))
+     ), numbered AS (
+       SELECT as_of, row_number() OVER (PARTITION BY date_trunc('minute', as_of) ORDER BY as_of DESC) AS nth
+       FROM freshness WHERE topic = $1 AND as_of < now() - interval '10 minutes'
+     )
+     DELETE FROM freshness f USING passed
+     WHERE f.topic = $1 AND f.as_of IS DISTINCT FROM passed.as_of
+       AND (f.as_of < passed.as_of
+            OR f.as_of < now() - interval '24 hours'
+            OR f.as_of IN (SELECT as_of FROM numbered WHERE nth > 1))`,
+    [topic],
+  )
+}
+
+/**
+ * Deletes signals that are older than an hour. Debezium takes them from the WAL, never from the table, so
+ * this cannot take one away from it. Their age is that of their transaction, since the table's shape is
+ * Debezium's; without track_commit_timestamp no age is known and they stay.
+ */
+export async function trimSignals(source: Pool): Promise<void> {
+  await source.query(
+    `DELETE FROM debezium_signal
+     WHERE CASE WHEN current_setting('track_commit_timestamp')::bool
+                THEN coalesce(pg_xact_commit_timestamp(xmin), '-infinity') < now() - interval '1 hour'
+                ELSE false END`,
+  )
+}
