@@ -51,5 +51,5 @@ await runService(logger, async (onStop) => {
   })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('HTTP server', () => server.close())
-  logger.info({ url: server.url }, 'listening')
+  logger.info({ url: server.url, schemaId }, 'serving')
 })

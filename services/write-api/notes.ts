@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { Pool } from '../../core/database.ts'
+import { noteETag } from '../../core/etag.ts'
 import { NoteId } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
 import type { CanonicalNote } from './answers.ts'
@@ -9,10 +10,6 @@ import { valid } from './validate.ts'
 
 export const NoteParams = z.object({ noteId: NoteId })
 export const RevisionParams = z.object({ noteId: NoteId, revision: RevisionText })
-
-/** Strong: the revision and the digest of its content, the same as the public read API gives. */
-export const etagOf = (revision: number, contentDigest: string): string =>
-  `"${revision}-${contentDigest.slice(0, 32)}"`
 
 type Row = {
   revision: number
@@ -72,7 +69,7 @@ function send(res: Parameters<RequestHandler>[1], noteId: string, row: Row): voi
   }
   res
     .set({
-      ETag: etagOf(row.revision, row.content_digest),
+      ETag: noteETag(row.revision, row.content_digest),
       'Note-Revision': String(row.revision),
       'Cache-Control': 'private, no-cache',
     })

@@ -1,11 +1,12 @@
 import type { RequestHandler } from 'express'
+import { noteETag } from '../../core/etag.ts'
 import { traceparentOf } from '../../core/http-app.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Publication } from './answers.ts'
 import { confirmedSince } from './events.ts'
 import { judge } from './evidence.ts'
 import type { FactsReader, PublicationFacts } from './facts.ts'
-import { etagOf, RevisionParams } from './notes.ts'
+import { RevisionParams } from './notes.ts'
 import type { AskPublicRead, PublicRead } from './public-read.ts'
 import { type Stages, stagesOf } from './stages.ts'
 import { valid } from './validate.ts'
@@ -23,7 +24,7 @@ export const getPublication =
     const { noteId, revision } = valid(RevisionParams, req.params)
     const found = await facts.ofRevision(noteId, revision)
     if (!found) throw new Problem('not-found', `Note ${noteId} has no revision ${revision}.`)
-    const etag = etagOf(revision, found.contentDigest)
+    const etag = noteETag(revision, found.contentDigest)
     const read = await askPublicRead(noteId, etag, traceparentOf(req))
     const stages = stagesOf({ revision, etag, evidence: found.intent?.evidence, read })
     if (stages.visible === 'not-yet' || stages.visible === 'unknown') res.set('Retry-After', '1')

@@ -1,10 +1,11 @@
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { Pool } from '../../core/database.ts'
+import { noteETag } from '../../core/etag.ts'
 import { LIMITS } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
 import type { RevisionPage } from './answers.ts'
-import { etagOf, NoteParams } from './notes.ts'
+import { NoteParams } from './notes.ts'
 import { RevisionText } from './params.ts'
 import { valid } from './validate.ts'
 
@@ -74,7 +75,7 @@ function pageOf(noteId: string, currentRevision: number, rows: readonly Row[], l
             visibility: row.visibility,
             eventId: row.event_id,
             occurredAt: row.occurred_at.toISOString(),
-            etag: etagOf(row.revision, row.content_digest),
+            etag: noteETag(row.revision, row.content_digest),
           },
         ],
   )
