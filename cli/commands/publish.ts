@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import { NoteId, SaveNoteCommand } from '../../core/note.ts'
+import { shortDigest } from '../content-digest.ts'
+import { CliContext } from '../context.ts'
+import { readDocument } from '../documents/document.ts'
+import { CliFailure } from '../failure.ts'
+import { keyForContent } from '../idempotency-key.ts'
+import { duration, noteId, wholeNumber } from '../options.ts'
+import { awaitState, type WaitFor } from '../wait-state.ts'
+
+const HELP = `
+The text is Markdown, or a JSON command (a file named .json, or text that starts with {) with noteId, title,
+url, type, body, visibility and optionally revision. Markdown may begin with front matter:
+  ---
+  noteId: release-notes-4.2
+  title: Release notes 4.2        (default: the first heading, else the file's name)
+  url: https://example.org/4.2    (absolute http or https)
+  type: article                   (default)
+  visibility: public              (default; or withdrawn)
+  ---
+The body is the whole text, front matter included, byte for byte.
+The Idempotency-Key is made from note, revision and content: sending the same again changes nothing.
+
+Examples:
+  bin/notesctl publish README.md --note readme
+  bin/notesctl publish post.md --wait none --json
+  echo '# Hello' | bin/notesctl publish --stdin --note hello
+  echo '{"title":"Gone","type":"article","body":"","visibility":"withdrawn"}' | bin/notesctl publish --stdin --note hello`
+
+type PublishFlags = {
+  readonly stdin?: boolean
+  readonly note?: string
+  readonly revision?: number
+  readonly wait: WaitFor
+  readonly timeout: number
+}
+
+/** The command without what the options can supply. */
+const Draft = SaveNoteCommand.partial({ noteId: true, revision: true })
+type Draft = z.infer<typeof Draft>
+
+export function registerPublish(program: Command): void {
+  program
+    .command('publish')
+    .summary('save one note and watch it become visible')
+    .description('Saves one revision of one note and waits until readers see it.')
+    .argument('[file]', 'Markdown or JSON')
+    .option('--stdin', 'read the text from standard input')
+    .option('--note <id>', 'the note (default: noteId of the text, else made from the file name)', noteId)
+    .option(
+      '--revision <n>',
+      'the revision to create (default: the one after the canonical)',
+      wholeNumber(1, 2_147_483_647),
+    )
+    .addOption(
+      new Option('--wait <state>', 'until when').choices(['visible', 'confirmed', 'none']).default('visible'),
+    )
+    .option('--timeout <duration>', 'for --wait', duration, 30)
+    .addHelpText('after', HELP)
+    .action(async (file: string | undefined, flags: PublishFlags, command: Command) => {
+      const context = new CliContext(command)
+      const draft = await readDraft(file, flags)
+      const writeApi = context.writeApi()
+      const id = flags.note ?? draft.noteId ?? idFromFile(file)
+      const revision = flags.revision ?? draft.revision ?? (await nextRevision(writeApi, id))
+      const { title, url, type, body, visibility } = draft
+      const content = { title, url, type, body, visibility }
+      const key = keyForContent(id, revision, shortDigest(content))
+      const outcome = await writeApi.publish({ noteId: id, revision, ...content }, key)
+      switch (outcome.status) {
+        case 'conflict':
+          throw new CliFailure(
+            'conflict',
+            `${id} is at revision ${outcome.currentRevision}, so revision ${revision} could not be created; nothing was saved. Look at it (bin/notesctl show ${id}), then publish as revision ${outcome.currentRevision + 1} or leave --revision out.`,
+          )
+        case 'key-reused':
+        case 'refused':
+          throw new CliFailure(
+            'failed',
+            `The write API refused the note; nothing was saved. ${outcome.status === 'refused' ? outcome.explanation : 'Its Idempotency-Key was used for other content.'}`,
+          )
+        case 'accepted':
+        case 'replayed':
+          await awaitState(context, { noteId: id, ...outcome }, flags.wait, flags.timeout * 1000)
+      }
+    })
+}
+
+async function readDraft(file: string | undefined, flags: PublishFlags): Promise<Draft> {
+  if ((file === undefined) === !flags.stdin) {
+    throw new CliFailure('usage', 'Name one file, or use --stdin: exactly one of the two.')
+  }
+  const bytes = file === undefined ? await buffer(process.stdin) : await readText(file)
+  const isJson = file?.endsWith('.json') || /^\uFEFF?\s*\{/.test(bytes.subarray(0, 256).toString())
+  return isJson ? fromJson(bytes) : fromMarkdown(bytes, file ?? '')
+}
+
+async function readText(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new CliFailure(
+      'usage',
+      `${file} cannot be read (${(error as NodeJS.ErrnoException).code}); nothing was saved. Check the path.`,
+    )
+  }
+}
+
+function fromJson(bytes: Buffer): Draft {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    throw new CliFailure(
+      'usage',
+      `The text starts like JSON but is none (${(error as Error).message}); nothing was saved.`,
+    )
+  }
+  const draft = Draft.safeParse(value)
+  if (!draft.success) {
+    throw new CliFailure(
+      'usage',
+      `The JSON is not a note command; nothing was saved.\n${z.prettifyError(draft.error)}`,
+    )
+  }
+  return draft.data
+}
+
+/** Unlike an import, which goes on without it, metadata that breaks a rule is refused: it was meant. */
+function fromMarkdown(bytes: Buffer, path: string): Draft {
+  const document = readDocument(bytes, path)
+  if (document.status === 'unusable') {
+    throw new CliFailure('failed', `The text cannot be a note; nothing was saved. ${document.explanation}`)
+  }
+  if (document.warnings.length > 0) {
+    throw new CliFailure('usage', `Correct the text; nothing was saved.\n${document.warnings.join('\n')}`)
+  }
+  const declared = document.declaredNoteId
+  if (declared !== undefined && !NoteId.safeParse(declared).success) {
+    throw new CliFailure(
+      'usage',
+      `The front matter's note id ${NoteId.safeParse(declared).error?.issues[0]?.message}; nothing was saved.`,
+    )
+  }
+  return { ...document.content, ...(declared !== undefined && { noteId: declared }) }
+}
+
+function idFromFile(file: string | undefined): string {
+  const id = basename(file ?? '')
+    .replace(/\.[^.]*$/, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+  if (NoteId.safeParse(id).success) return id
+  throw new CliFailure('usage', 'Which note? Give --note ID, or noteId in the text; nothing was saved.')
+}
+
+async function nextRevision(writeApi: ReturnType<CliContext['writeApi']>, id: string): Promise<number> {
+  const canonical = await writeApi.canonical(id)
+  return canonical.status === 'absent' ? 1 : canonical.revision + 1
+}

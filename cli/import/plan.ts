@@ -1,0 +1,16 @@
+import type { Canonical } from '../http/write-api.ts'
+
+export type Step =
+  | { readonly action: 'none'; readonly revision: number }
+  | { readonly action: 'publish'; readonly revision: number }
+
+/**
+ * What a file needs: nothing when the canonical note has this content (by digest, so metadata counts too),
+ * else the next revision.
+ */
+export function planFile(canonical: Canonical, digest: string): Step {
+  if (canonical.status === 'absent') return { action: 'publish', revision: 1 }
+  return canonical.digest === digest
+    ? { action: 'none', revision: canonical.revision }
+    : { action: 'publish', revision: canonical.revision + 1 }
+}

@@ -1,0 +1,50 @@
+import type { RelayStatus } from '../connectors/status.ts'
+import { columns, printable } from './output.ts'
+
+/** The relay's state for people: the verdict first, then what it was made from. */
+export function relayLines({ verdict, reason, hint, connector, slot, lag, topic }: RelayStatus): string[] {
+  const rows: string[][] = []
+  if (connector.status === 'unreachable') rows.push(['connector', `unknown: ${connector.reason}`])
+  else {
+    const { name, registered, connector: state, tasks } = connector.value
+    rows.push([
+      'connector',
+      registered ? `${name} ${state?.state ?? 'unknown'}` : `${name} is not registered`,
+    ])
+    if (state?.error) rows.push(['', state.error])
+    for (const task of tasks)
+      rows.push([`task ${task.id}`, [task.state, task.error].filter(Boolean).join(': ')])
+  }
+  if (slot.status === 'unreachable') rows.push(['slot', `unknown: ${slot.reason}`])
+  else {
+    const { exists, active, walStatus, incarnation, confirmedFlushLsn, lagBytes, retainedWalBytes } =
+      slot.value
+    rows.push([
+      'slot',
+      exists
+        ? `${active ? 'active' : 'INACTIVE'}, WAL ${walStatus}, incarnation ${incarnation ?? 'not recorded'}`
+        : 'missing',
+    ])
+    rows.push([
+      'confirmed',
+      `${confirmedFlushLsn ?? '-'}, ${lagBytes ?? '?'} bytes behind, ${retainedWalBytes ?? '?'} bytes of WAL kept`,
+    ])
+  }
+  if (lag.status === 'read') {
+    const { relayedUntil, lagSeconds } = lag.value
+    rows.push([
+      'relayed',
+      relayedUntil === null
+        ? 'unknown'
+        : `everything committed until ${relayedUntil}, ${lagSeconds?.toFixed(1)} s ago`,
+    ])
+  }
+  rows.push(
+    topic.status === 'unreachable'
+      ? ['topic', `unknown: ${topic.reason}`]
+      : ['topic', `${topic.value.name}, next offsets ${Object.values(topic.value.endOffsets).join(' ')}`],
+  )
+  return [`${verdict}: ${reason}`, ...columns(rows).map((row) => `  ${row}`), ...(hint ? [hint] : [])].map(
+    printable,
+  )
+}
