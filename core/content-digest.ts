@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { NoteContent } from './note.ts'
 
 /**
@@ -8,5 +8,5 @@ import type { NoteContent } from './note.ts'
 export function contentDigest({ title, url, type, body, visibility }: NoteContent): string {
   const sized = (text: string) => `${Buffer.byteLength(text)}:${text}`
   const fields = [sized(title), url === null ? '-' : sized(url), sized(type), sized(body), sized(visibility)]
-  return createHash('sha256').update(fields.join(''), 'utf8').digest('hex')
+  return hash('sha256', fields.join(''), 'hex')
 }

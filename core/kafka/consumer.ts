@@ -1,3 +1,7 @@
+import type { Header } from './header-decoding.ts'
+
+export type { Header }
+
 /** One record as it lies in the topic. Nothing about it can be trusted: anybody with access can produce one. */
 export type KafkaRecord = {
   readonly partition: number
@@ -7,11 +11,9 @@ export type KafkaRecord = {
   readonly timestampMs: number
   readonly key: Buffer | null
   readonly value: Buffer | null
-  readonly headers: RecordHeaders
+  /** In the record's order, a repeated name as often as it came. */
+  readonly headers: readonly Header[]
 }
-
-/** Names in the record's order; the values of a repeated name are together, as kafkajs hands them out. */
-export type RecordHeaders = { readonly [name: string]: unknown }
 
 /** A run of records of one partition, as one fetch brought them. */
 export type RecordBatch = {

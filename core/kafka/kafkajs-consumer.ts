@@ -1,5 +1,8 @@
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
 import type { KafkaRecord, PartitionConsumer, Receiver, RecordBatch } from './consumer.ts'
+import { headersInOrder, keepHeaderOrder } from './header-decoding.ts'
+
+keepHeaderOrder()
 
 export type ConsumerOptions = {
   readonly kafka: Kafka
@@ -17,8 +20,8 @@ const FETCH = {
   /** Long poll. Kafka answers at the first byte; this bounds how long a partition resumed meanwhile waits. */
   maxWaitTimeInMs: 250,
   /** One fetch in memory. Kafka sends a larger single record whole. */
-  maxBytes: 8 * 1024 * 1024,
-  maxBytesPerPartition: 2 * 1024 * 1024,
+  maxBytes: 2 * 1024 * 1024,
+  maxBytesPerPartition: 512 * 1024,
 } as const
 
 /** The group member as kafkajs 2.2.4 gives it; its traps are in the comments where they are avoided. */
@@ -175,5 +178,5 @@ const toRecord = (partition: number, message: KafkaMessage): KafkaRecord => ({
   timestampMs: Number(message.timestamp),
   key: message.key,
   value: message.value,
-  headers: message.headers ?? {},
+  headers: headersInOrder(message.headers),
 })

@@ -121,9 +121,11 @@ class Inbox {
 
   /** false when the event id or the revision is taken. */
   addIfNew(entry: InboxEntry): boolean {
-    const isNew = this.matching(entry).length === 0
-    if (isNew) this.add(entry)
-    return isNew
+    const key = revisionKeyOf(entry)
+    if (this.#byEvent.has(entry.eventId) || this.#byRevision.has(key)) return false
+    this.#byEvent.set(entry.eventId, entry)
+    this.#byRevision.set(key, entry)
+    return true
   }
 
   matching(entry: InboxEntry): InboxEntry[] {

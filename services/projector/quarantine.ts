@@ -1,9 +1,10 @@
 import type { PoolClient } from '../../core/database.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import type { NoteEvent } from '../../core/note.ts'
+import { byteaArray, int8Array, timestampArray } from '../../core/postgres-arrays.ts'
 import type { Refusal } from './decide.ts'
 import type { LivePlace } from './place.ts'
-import { brokerTimeOf, eventIdOf, headerEntries, noteIdOf, revisionOf } from './record-facts.ts'
+import { brokerTimeOf, eventIdOf, noteIdOf, revisionOf } from './record-facts.ts'
 
 export type Quarantined = {
   readonly record: KafkaRecord
@@ -15,10 +16,7 @@ export type Quarantined = {
 /** jsonb holds no U+0000; only a header's name can have one, its value is base64. */
 const headersAsJson = ({ headers }: KafkaRecord): string =>
   JSON.stringify(
-    headerEntries(headers).map(([name, value]) => [
-      name.replaceAll('\0', '\uFFFD'),
-      value?.toString('base64') ?? null,
-    ]),
+    headers.map(({ key, value }) => [key.replaceAll('\0', '\uFFFD'), value?.toString('base64') ?? null]),
   )
 
 /** Keeps records whole, with where they lay and why they could not be applied, in the batch's transaction. */
@@ -42,10 +40,10 @@ export async function quarantine(
       place.topic,
       place.incarnation,
       place.partition,
-      refused.map(({ record }) => record.offset),
-      refused.map(({ record }) => brokerTimeOf(record)),
-      refused.map(({ record }) => record.key),
-      refused.map(({ record }) => record.value),
+      int8Array(refused.map(({ record }) => record.offset)),
+      timestampArray(refused.map(({ record }) => brokerTimeOf(record).getTime() * 1_000)),
+      byteaArray(refused.map(({ record }) => record.key)),
+      byteaArray(refused.map(({ record }) => record.value)),
       refused.map(({ record }) => headersAsJson(record)),
       refused.map(({ record, event }) => event?.eventId ?? eventIdOf(record)),
       refused.map(({ record, event }) => event?.noteId ?? noteIdOf(record)),

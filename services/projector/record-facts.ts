@@ -1,30 +1,14 @@
-import type { KafkaRecord, RecordHeaders } from '../../core/kafka/consumer.ts'
+import type { Header, KafkaRecord } from '../../core/kafka/consumer.ts'
 import { NOTE_ID_PATTERN } from '../../core/note.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 const REVISION = /^[1-9][0-9]{0,9}$/
 
-type HeaderValue = Buffer | null
-const isHeaderValue = (value: unknown): value is HeaderValue => value === null || Buffer.isBuffer(value)
-
-/**
- * All headers of a record, a repeated name as often as it came. kafkajs collects a repeated name into an
- * array, and does so too for names that every JavaScript object has ("constructor"): only bytes and null count.
- */
-export function headerEntries(headers: RecordHeaders): [name: string, value: HeaderValue][] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value])
-      .filter(isHeaderValue)
-      .map((item): [string, HeaderValue] => [name, item]),
-  )
-}
-
 /** The first value of a header as text; undefined when it is absent, null, or longer than any of ours. */
-export function headerText(headers: RecordHeaders, name: string): string | undefined {
-  const found = Object.hasOwn(headers, name) ? headers[name] : undefined
-  const value = Array.isArray(found) ? found.find(isHeaderValue) : found
-  return Buffer.isBuffer(value) && value.length <= 4_096 ? value.toString('utf8') : undefined
+export function headerText(headers: readonly Header[], name: string): string | undefined {
+  const value = headers.find(({ key }) => key === name)?.value
+  return value && value.length <= 4_096 ? value.toString('utf8') : undefined
 }
 
 /** Header `id`, when it is a UUID; lower case, as PostgreSQL prints it. */

@@ -1,4 +1,13 @@
 import type { PoolClient } from '../../../core/database.ts'
+import {
+  byteaArray,
+  int4Array,
+  int8Array,
+  lsnArray,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from '../../../core/postgres-arrays.ts'
 import type { Consumption, Prepared } from '../consumption.ts'
 import type { LivePlace } from '../place.ts'
 import { type AuditRow, auditRowOf } from './row.ts'
@@ -26,32 +35,28 @@ async function insertRows(client: PoolClient, place: LivePlace, rows: readonly A
     text: `INSERT INTO audit.records (topic, incarnation, partition, "offset", broker_time, operation, wal_lsn,
              wal_tx_id, committed_at, event_id, event_type, note_id, revision, traceparent, schema_id,
              value_bytes, value_sha256)
-           SELECT $1, $2, $3, seen."offset", broker_time, operation, wal_lsn, wal_tx_id,
-             timestamptz 'epoch' + committed_us * interval '1 microsecond',
-             event_id, event_type, note_id, revision, traceparent, schema_id, value_bytes, value_sha256
-           FROM unnest($4::bigint[], $5::timestamptz[], $6::text[], $7::pg_lsn[], $8::bigint[], $9::bigint[],
-             $10::uuid[], $11::text[], $12::text[], $13::int[], $14::text[], $15::int[], $16::int[], $17::bytea[])
-             AS seen ("offset", broker_time, operation, wal_lsn, wal_tx_id, committed_us, event_id, event_type,
-               note_id, revision, traceparent, schema_id, value_bytes, value_sha256)
+           SELECT $1, $2, $3, * FROM unnest($4::bigint[], $5::timestamptz[], $6::text[], $7::pg_lsn[],
+             $8::bigint[], $9::timestamptz[], $10::uuid[], $11::text[], $12::text[], $13::int[], $14::text[],
+             $15::int[], $16::int[], $17::bytea[])
            ON CONFLICT DO NOTHING`,
     values: [
       place.topic,
       place.incarnation,
       place.partition,
-      rows.map((row) => row.offset),
-      rows.map((row) => row.brokerTime),
-      rows.map((row) => row.operation),
-      rows.map((row) => row.walLsn),
-      rows.map((row) => row.walTxId),
-      rows.map((row) => row.committedAtMicros),
-      rows.map((row) => row.eventId),
-      rows.map((row) => row.eventType),
-      rows.map((row) => row.noteId),
-      rows.map((row) => row.revision),
-      rows.map((row) => row.traceparent),
-      rows.map((row) => row.schemaId),
-      rows.map((row) => row.valueBytes),
-      rows.map((row) => row.valueSha256),
+      int8Array(rows.map((row) => row.offset)),
+      timestampArray(rows.map((row) => row.brokerTime.getTime() * 1_000)),
+      textArray(rows.map((row) => row.operation)),
+      lsnArray(rows.map((row) => row.walLsn)),
+      int8Array(rows.map((row) => row.walTxId)),
+      timestampArray(rows.map((row) => row.committedAtMicros)),
+      uuidArray(rows.map((row) => row.eventId)),
+      textArray(rows.map((row) => row.eventType)),
+      textArray(rows.map((row) => row.noteId)),
+      int4Array(rows.map((row) => row.revision)),
+      textArray(rows.map((row) => row.traceparent)),
+      int4Array(rows.map((row) => row.schemaId)),
+      int4Array(rows.map((row) => row.valueBytes)),
+      byteaArray(rows.map((row) => row.valueSha256)),
     ],
   })
 }

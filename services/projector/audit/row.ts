@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { schemaIdOf } from '../../../core/envelope.ts'
 import type { KafkaRecord } from '../../../core/kafka/consumer.ts'
@@ -9,7 +9,7 @@ export type AuditRow = {
   readonly offset: number
   readonly brokerTime: Date
   readonly operation: string | null
-  readonly walLsn: string | null
+  readonly walLsn: number | null
   readonly walTxId: number | null
   /** Microseconds since 1970 UTC. */
   readonly committedAtMicros: number | null
@@ -39,7 +39,7 @@ export function auditRowOf(record: KafkaRecord): AuditRow {
     offset: record.offset,
     brokerTime: brokerTimeOf(record),
     operation: tokenOf(headerText(record.headers, 'op')),
-    walLsn: source.lsn === null ? null : lsnText(source.lsn),
+    walLsn: source.lsn,
     walTxId: source.txId,
     committedAtMicros: source.ts_us,
     eventId: eventIdOf(record),
@@ -49,7 +49,7 @@ export function auditRowOf(record: KafkaRecord): AuditRow {
     traceparent: traceparentOf(record),
     schemaId: schemaIdOf(record.value) ?? null,
     valueBytes: record.value?.length ?? null,
-    valueSha256: record.value && createHash('sha256').update(record.value).digest(),
+    valueSha256: record.value && hash('sha256', record.value, 'buffer'),
   }
 }
 
@@ -63,10 +63,4 @@ function sourceOf(text: string | undefined): z.infer<typeof Source> {
   } catch {
     return NOTHING
   }
-}
-
-/** PostgreSQL's way to print a WAL position: two hexadecimal halves. */
-function lsnText(lsn: number): string {
-  const high = Math.floor(lsn / 2 ** 32)
-  return `${high.toString(16)}/${(lsn % 2 ** 32).toString(16)}`.toUpperCase()
 }

@@ -26,10 +26,11 @@ export const catalogConsumption = (
     const admitted = batch.filter(isAdmitted)
     const candidates = candidatesOf(admitted)
     const entered = await enterInbox(client, generation, candidates)
-    // Normally all were new. Only if not: what was there before?
+    // Normally all are new. Only if not: what was there before?
     const before =
       entered === candidates.length ? [] : await inboxEntriesBefore(client, generation, candidates)
-    const settled = settle(admitted, before)
+    const settled =
+      entered === admitted.length ? admitted.map(() => 'fresh' as const) : settle(admitted, before)
     const fresh = admitted.filter((_, index) => settled[index] === 'fresh')
     const moved = await upsertNotes(client, generation, newestPerNote(fresh))
     return outcomesInOrder(batch, settled, fresh, outcomesOfFresh(fresh, moved))

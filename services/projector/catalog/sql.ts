@@ -1,5 +1,6 @@
 import type { PoolClient } from '../../../core/database.ts'
 import type { NoteEvent } from '../../../core/note.ts'
+import { int4Array, textArray, timestampArray, uuidArray } from '../../../core/postgres-arrays.ts'
 import type { Admitted, InboxEntry } from '../decide.ts'
 
 /** One order of locks in every instance, so that two cannot wait for each other. */
@@ -27,10 +28,10 @@ export async function enterInbox(
            ON CONFLICT DO NOTHING`,
     values: [
       generation,
-      ordered.map(({ event }) => event.eventId),
-      ordered.map(({ event }) => event.noteId),
-      ordered.map(({ event }) => event.revision),
-      ordered.map(({ contentDigest }) => contentDigest),
+      uuidArray(ordered.map(({ event }) => event.eventId)),
+      textArray(ordered.map(({ event }) => event.noteId)),
+      int4Array(ordered.map(({ event }) => event.revision)),
+      textArray(ordered.map(({ contentDigest }) => contentDigest)),
     ],
   })
   return rowCount ?? 0
@@ -56,9 +57,9 @@ export async function inboxEntriesBefore(
            WHERE generation = $1 AND inbox.xmin <> pg_current_xact_id()::xid`,
     values: [
       generation,
-      candidates.map(({ event }) => event.eventId),
-      candidates.map(({ event }) => event.noteId),
-      candidates.map(({ event }) => event.revision),
+      uuidArray(candidates.map(({ event }) => event.eventId)),
+      textArray(candidates.map(({ event }) => event.noteId)),
+      int4Array(candidates.map(({ event }) => event.revision)),
     ],
   })
   return rows.map((row) => ({
@@ -84,11 +85,8 @@ export async function upsertNotes(
     name: 'catalog-upsert-notes',
     text: `INSERT INTO catalog.notes AS notes
              (generation, note_id, revision, event_id, title, url, type, body, visibility, revised_at)
-           SELECT $1, note_id, revision, event_id, title, url, type, body, visibility,
-             timestamptz 'epoch' + occurred_at * interval '1 millisecond'
-           FROM unnest($2::text[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[],
-             $9::text[], $10::bigint[])
-             AS event (note_id, revision, event_id, title, url, type, body, visibility, occurred_at)
+           SELECT $1, * FROM unnest($2::text[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::text[],
+             $8::text[], $9::text[], $10::timestamptz[])
            ON CONFLICT (generation, note_id) DO UPDATE SET
              revision = excluded.revision, event_id = excluded.event_id, title = excluded.title,
              url = excluded.url, type = excluded.type, body = excluded.body,
@@ -98,15 +96,15 @@ export async function upsertNotes(
            RETURNING note_id, old.revision AS before`,
     values: [
       generation,
-      newest.map((event) => event.noteId),
-      newest.map((event) => event.revision),
-      newest.map((event) => event.eventId),
-      newest.map((event) => event.title),
-      newest.map((event) => event.url),
-      newest.map((event) => event.type),
-      newest.map((event) => event.body),
-      newest.map((event) => event.visibility),
-      newest.map((event) => event.occurredAt),
+      textArray(newest.map((event) => event.noteId)),
+      int4Array(newest.map((event) => event.revision)),
+      uuidArray(newest.map((event) => event.eventId)),
+      textArray(newest.map((event) => event.title)),
+      textArray(newest.map((event) => event.url)),
+      textArray(newest.map((event) => event.type)),
+      textArray(newest.map((event) => event.body)),
+      textArray(newest.map((event) => event.visibility)),
+      timestampArray(newest.map((event) => event.occurredAt * 1_000)),
     ],
   })
   return new Map(rows.map((row) => [row.note_id, row.before]))
