@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { labDirectory } from './paths.ts'
+import { runMainJob } from './main-job.ts'
+import { labDirectory, labPaths } from './paths.ts'
 import { LabError, startLab, stopLab } from './start.ts'
+import { readLabState } from './state.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -12,18 +14,38 @@ const { values: flags } = parseArgs({
 })
 const labDir = labDirectory()
 const tell = (line: string) => console.log(line)
-try {
+
+/** @returns the exit code: 0, or 1 when the lab runs but not everything was published. */
+async function up(): Promise<number> {
   if (flags.fresh) {
     await stopLab(labDir)
     rmSync(labDir, { recursive: true, force: true })
+    tell('started from nothing: the data of the lab was removed')
   }
-  const { wasRunning, report } = await startLab(labDir, {
-    serversOnly: flags['servers-only'],
-    onProgress: tell,
-  })
-  tell(
-    wasRunning ? `The lab in ${labDir} is running already.` : `everything up after ${report.readyAfterMs} ms`,
-  )
+  const started = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell })
+  let { setup } = started.report
+  if (started.wasRunning) {
+    tell(`The lab in ${labDir} is running already.`)
+    setup = (await started.client.setup()).setup
+  } else {
+    tell(
+      `everything up in ${((started.report.readyAfterMs ?? 0) / 1000).toFixed(1)} s; logs in ${labPaths(labDir).logs}`,
+    )
+  }
+  for (const warning of setup.warnings) tell(`ATTENTION: ${warning}`)
+  if (started.wasRunning) {
+    tell(
+      setup.changed.length === 0 ? 'Setup: nothing to change.' : `Setup changed: ${setup.changed.join(', ')}`,
+    )
+  }
+  const state = readLabState(labDir)
+  if (flags['no-import'] || flags['servers-only'] || !state) return 0
+  const calledFrom = process.env.LAB_CALLED_FROM ?? process.cwd()
+  return (await runMainJob({ labDir, state, calledFrom, tell })) ? 0 : 1
+}
+
+try {
+  process.exitCode = await up()
 } catch (error) {
   if (!(error instanceof LabError)) throw error
   console.error(error.message)

@@ -7,10 +7,12 @@ import { startLab, stopLab } from '../../lab/start.ts'
 const labDir = path.resolve(process.env.TEST_LAB_DIR ?? path.join(REPOSITORY, '.lab-test'))
 const keep = process.env.LAB_KEEP === '1'
 
+type Shared = { users: number; starting?: Promise<unknown> }
+
 /** Each project loads this module anew; what they share is kept where all see it. The last one stops the lab. */
-const shared = ((globalThis as { [key: symbol]: unknown })[Symbol.for('notes.global-lab')] ??= {
-  users: 0,
-}) as { users: number; starting?: Promise<unknown> }
+const everywhere = globalThis as typeof globalThis & { notesGlobalLab?: Shared }
+everywhere.notesGlobalLab ??= { users: 0 }
+const shared = everywhere.notesGlobalLab
 
 /**
  * One native lab for the projects `integration` and `pipeline`, from nothing, in TEST_LAB_DIR (default
