@@ -12,8 +12,8 @@ export type ShownRecord = {
   readonly time: string
   /** As text; null for a record without key. */
   readonly key: string | null
-  /** Values as text, JSON ones parsed; a repeated name has a list. */
-  readonly headers: Readonly<Record<string, unknown>>
+  /** [name, value] in the record's order; values as text, JSON ones parsed. */
+  readonly headers: readonly (readonly [name: string, value: unknown])[]
   readonly value:
     | { readonly status: 'decoded'; readonly schemaId: number; readonly event: Record<string, unknown> }
     | {
@@ -37,9 +37,7 @@ export function showRecord(topic: string, record: KafkaRecord, decoded: DecodeRe
     offset: record.offset,
     time: new Date(record.timestampMs).toISOString(),
     key: record.key === null ? null : record.key.toString(),
-    headers: Object.fromEntries(
-      Object.entries(record.headers).map(([name, value]) => [name, headerValue(value)]),
-    ),
+    headers: record.headers.map(({ key, value }) => [key, headerValue(value)] as const),
     value:
       decoded.status === 'decoded'
         ? {
@@ -57,11 +55,9 @@ export function showRecord(topic: string, record: KafkaRecord, decoded: DecodeRe
   }
 }
 
-function headerValue(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(headerValue)
-  if (value === null || value === undefined) return null
-  const text = Buffer.isBuffer(value) ? value.toString() : String(value)
-  if (!text.startsWith('{')) return text
+function headerValue(value: Buffer | null): unknown {
+  const text = value?.toString() ?? null
+  if (!text?.startsWith('{')) return text
   try {
     return JSON.parse(text)
   } catch {
@@ -75,9 +71,7 @@ const BODY_SHOWN_CHARS = 200
 export function recordLines(record: ShownRecord): string[] {
   const { value } = record
   const head = `${record.topic} [${record.partition}] @${record.offset}  ${record.time}  key ${printable(record.key ?? 'none')}`
-  const headers = Object.entries(record.headers).map(
-    ([name, header]) => `  header ${printable(name)}: ${textOf(header)}`,
-  )
+  const headers = record.headers.map(([name, header]) => `  header ${printable(name)}: ${textOf(header)}`)
   if (value.status === 'undecodable') {
     const bytes =
       value.bytes === null ? 'no value' : `${value.bytes} bytes, starting ${value.hex || 'with nothing'}`

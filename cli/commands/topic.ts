@@ -12,12 +12,7 @@ export function registerTopic(program: Command): void {
       'Prints records of the topic, with headers, and the Avro value decoded by the schema registry.',
     )
     .argument('[note]', 'only records with this key', noteId)
-    .option(
-      '--offset <p=o>',
-      'only partition P, from offset O on; may be repeated',
-      partitionOffset,
-      new Map(),
-    )
+    .option('--offset <p=o>', 'only partition P, from offset O on; may be repeated', partitionOffset)
     .option('--limit <n>', 'end after this many records', wholeNumber(1, 2_147_483_647))
     .option('--follow', 'go on with records to come')
     .addHelpText(
@@ -30,7 +25,7 @@ shown with the reason and its first 64 bytes, and the rest goes on. With --json 
 Examples:
   bin/notesctl topic cat readme
   bin/notesctl topic cat --offset 2=1500 --limit 10
-  bin/notesctl topic cat --follow --json | jq -c '[.key, .headers.revision, .partition, .offset]'`,
+  bin/notesctl topic cat --follow --json | jq -c '[.key, .value.event.revision, .partition, .offset]'`,
     )
     .action(async (note: string | undefined, flags: CatFlags, command: Command) => {
       // The Kafka client is loaded only here: the other commands start faster without it.
