@@ -3,7 +3,7 @@ export const noteETag = (revision: number, contentDigest: string): string =>
   `"${revision}-${contentDigest.slice(0, 32)}"`
 
 /** One entity-tag of a list; the opaque part may hold commas, so the list cannot be split at them. */
-const LIST_MEMBER = /\s*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*"))?\s*(?:,|$)/y
+const LIST_MEMBER = /\s*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*)?(?:,|$)/y
 
 /**
  * Does an If-None-Match header name `etag`? RFC 9110, 13.1.2: `*` or a list, compared weakly. A header
