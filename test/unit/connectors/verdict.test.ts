@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ConnectorStatus } from '../../../connectors/connect-client.ts'
+import { slotFaultOf } from '../../../connectors/slot.ts'
+import { judgeRelay, type RelayFacts } from '../../../connectors/verdict.ts'
+import { ago, sourceFacts } from './source-facts.ts'
+
+const running: ConnectorStatus = { connector: { state: 'RUNNING' }, tasks: [{ id: 0, state: 'RUNNING' }] }
+const read = <T>(value: T) => ({ status: 'read', value }) as const
+const away = { status: 'unreachable', reason: 'connection refused' } as const
+
+const good: RelayFacts = {
+  source: read(sourceFacts()),
+  connector: read(running),
+  kafka: read({}),
+  relayedUntil: ago(2_000),
+}
+const verdict = (changes: Partial<RelayFacts>) => judgeRelay({ ...good, ...changes }).verdict
+const withTask = (state: string, trace?: string): RelayFacts['connector'] =>
+  read({ ...running, tasks: [{ id: 0, state, trace }] })
+
+describe('the verdict on the relay', () => {
+  it('is running only when everything is known and in order', () => {
+    expect(judgeRelay(good)).toMatchObject({ verdict: 'running', hint: '' })
+  })
+
+  it.each<[string, Partial<RelayFacts>]>([
+    ['slot-unrecorded', { source: read(sourceFacts({ recorded: null })) }],
+    ['slot-missing', { source: read(sourceFacts({ slot: null })) }],
+    ['slot-lost', { source: read(sourceFacts({ slot: { walStatus: 'lost' } })) }],
+    ['slot-lost', { source: read(sourceFacts({ slot: { invalidationReason: 'wal_removed' } })) }],
+    ['slot-foreign', { source: read(sourceFacts({ slot: { identityLsn: '0/200' } })) }],
+    ['slot-foreign', { source: read(sourceFacts({ slot: { identityLsn: null } })) }],
+    ['connect-unreachable', { connector: away }],
+    ['not-registered', { connector: read(null) }],
+    ['paused', { connector: read({ ...running, connector: { state: 'PAUSED' } }) }],
+    ['failed', { connector: withTask('FAILED', 'java.lang.Error: x\n\tat y') }],
+    ['starting', { connector: withTask('UNASSIGNED') }],
+    ['starting', { connector: read({ ...running, tasks: [] }) }],
+    ['source-unreachable', { source: away }],
+    ['kafka-unreachable', { kafka: away }],
+    ['slot-inactive', { source: read(sourceFacts({ slot: { active: false } })) }],
+    ['wal-at-risk', { source: read(sourceFacts({ slot: { retainedWalBytes: 900_000 } })) }],
+    ['heartbeat-still', { source: read(sourceFacts({ heartbeat: { id: 1n, at: ago(11_000) } })) }],
+    ['heartbeat-still', { source: read(sourceFacts({ heartbeat: null })) }],
+    ['behind', { relayedUntil: ago(6_000) }],
+    ['behind', { relayedUntil: null }],
+  ])('is %s when that is what is wrong', (expected, changes) => {
+    const judgement = judgeRelay({ ...good, ...changes })
+    expect(judgement.verdict).toBe(expected)
+    expect(judgement.hint).not.toBe('')
+  })
+
+  it('names what loses revisions before what only delays them, even while other servers are away', () => {
+    const lost = read(sourceFacts({ slot: { walStatus: 'lost', active: false } }))
+    expect(verdict({ source: lost, connector: away, kafka: away })).toBe('slot-lost')
+    expect(verdict({ source: lost, connector: withTask('FAILED', 'x') })).toBe('slot-lost')
+  })
+
+  it('never says running when a server was not reached or the slot proves nothing', () => {
+    const anySlot = fc.record({
+      active: fc.boolean(),
+      walStatus: fc.constantFrom('reserved', 'lost'),
+      identityLsn: fc.constantFrom('0/100', '0/200', null),
+    })
+    const anySource = fc.oneof(
+      fc.constant(away),
+      fc.option(anySlot).map((slot) => read(sourceFacts({ slot }))),
+    )
+    fc.assert(
+      fc.property(
+        anySource,
+        fc.constantFrom(away, read(running), read(null), withTask('FAILED')),
+        fc.constantFrom(away, read({})),
+        fc.option(fc.nat(20_000).map(ago)),
+        (source, connector, kafka, relayedUntil) => {
+          const said = judgeRelay({ source, connector, kafka, relayedUntil }).verdict
+          if (said !== 'running') return
+          expect([source.status, connector.status, kafka.status]).toEqual(['read', 'read', 'read'])
+          if (source.status === 'read') {
+            expect(slotFaultOf(source.value)).toBeUndefined()
+            expect(source.value.slot?.active).toBe(true)
+          }
+        },
+      ),
+    )
+  })
+})
