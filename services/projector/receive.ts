@@ -10,12 +10,13 @@ export class Mailbox {
   #interrupted = false
 
   /** Resolves when the batch was taken or dropped, that is when there is room for another one. */
-  put(batch: RecordBatch): Promise<void> {
+  async put(batch: RecordBatch): Promise<void> {
+    if (this.#interrupted) return
     this.#waiting?.taken()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting = { batch, taken: resolve }
     this.#wake?.()
-    return promise
+    await promise
   }
 
   /** The next batch; undefined after `interrupt`. */
@@ -32,7 +33,7 @@ export class Mailbox {
     return waiting?.batch
   }
 
-  /** Drops what waits and lets `take` answer undefined until `reopen`. */
+  /** Drops what waits and what comes, and lets `take` answer undefined, until `reopen`. */
   interrupt(): void {
     this.#interrupted = true
     this.#waiting?.taken()
