@@ -143,7 +143,8 @@ export const problemHandler =
               cause: error,
             },
           ))
-    if (problem.status >= 500)
+    // A 503 without a cause is an expected answer (a revision that is not there yet): metrics count those.
+    if (problem.status === 500 || (problem.status > 500 && problem.cause !== undefined))
       logger.error(
         { err: problem.cause ?? problem, method: req.method, code: problem.code },
         'request failed',
