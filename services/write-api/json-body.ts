@@ -3,6 +3,7 @@ import { MIMEType } from 'node:util'
 import express, { type Request, type RequestHandler } from 'express'
 import { LIMITS } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
+import { nestsDeeperThan } from './json-depth.ts'
 
 /**
  * Most bytes of JSON text a request may have: twice the note's body, since JSON writes newline, quote and
@@ -10,6 +11,9 @@ import { Problem } from '../../core/problem.ts'
  * UTF-8; one written in \uXXXX escapes throughout (up to six bytes a character) may not fit.
  */
 export const JSON_TEXT_BYTES = 2 * LIMITS.bodyBytes + 65_536
+
+/** A command is one flat object. */
+const MAX_DEPTH = 8
 
 const mediaType: RequestHandler = (req, _res, next) => {
   const header = req.get('content-type')
@@ -49,11 +53,13 @@ export function jsonOf(req: Request): unknown {
     throw new Problem('malformed-request', 'The body is empty; send a JSON object.')
   }
   if (!isUtf8(body)) throw new Problem('malformed-request', 'The body is not valid UTF-8.')
+  if (nestsDeeperThan(MAX_DEPTH, body)) {
+    throw new Problem('malformed-request', 'The body is nested too deeply; send one flat JSON object.')
+  }
   try {
     return JSON.parse(body.toString('utf8'), refuseRounded)
   } catch {
-    // A SyntaxError, or a RangeError for nesting that no command has.
-    throw new Problem('malformed-request', 'The body is not JSON, or nested too deeply.')
+    throw new Problem('malformed-request', 'The body is not JSON.')
   }
 }
 
