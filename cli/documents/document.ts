@@ -54,7 +54,7 @@ export function readDocument(bytes: Uint8Array, path: string): DocumentReading {
   const fields = frontMatter.status === 'present' ? frontMatter.fields : {}
   const warnings =
     frontMatter.status === 'unreadable' ? [`front matter ignored: ${frontMatter.explanation}`] : []
-  const text = frontMatter.status === 'present' ? body.slice(frontMatter.endsAt) : body
+  const text = frontMatter.status === 'none' ? body : body.slice(frontMatter.endsAt)
   const { metadata, problems } = readMetadata(fields)
   const content = NoteContent.safeParse({
     title: metadata.title ?? firstHeading(text) ?? titleFromPath(path),

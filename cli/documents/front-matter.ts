@@ -5,7 +5,7 @@ const FRONT_MATTER_CHARS = 16_384
 
 export type FrontMatter =
   | { readonly status: 'none' }
-  | { readonly status: 'unreadable'; readonly explanation: string }
+  | { readonly status: 'unreadable'; readonly explanation: string; readonly endsAt: number }
   | {
       readonly status: 'present'
       readonly fields: Readonly<Record<string, unknown>>
@@ -25,19 +25,20 @@ export function readFrontMatter(text: string): FrontMatter {
   const found = closing.exec(text.slice(0, FRONT_MATTER_CHARS))
   if (!found) return { status: 'none' }
   const yaml = text.slice(opening[0].length, found.index)
+  const endsAt = found.index + found[0].length
   try {
     const document = parseDocument(yaml, { logLevel: 'silent', strict: true })
     const problem = document.errors[0]
-    if (problem) return { status: 'unreadable', explanation: firstLine(problem.message) }
+    if (problem) return { status: 'unreadable', explanation: firstLine(problem.message), endsAt }
     const fields: unknown = document.toJS({ maxAliasCount: 0 })
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return { status: 'none' }
     return {
       status: 'present',
       fields: fields as Record<string, unknown>,
-      endsAt: found.index + found[0].length,
+      endsAt,
     }
   } catch (error) {
-    return { status: 'unreadable', explanation: firstLine((error as Error).message) }
+    return { status: 'unreadable', explanation: firstLine((error as Error).message), endsAt }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { NoteContent } from '../../core/note.ts'
-import { shortDigest } from '../content-digest.ts'
 import { DEFAULT_TYPE, readDocument, tooLarge, type Unusable } from '../documents/document.ts'
 import { titleFromPath } from '../documents/title.ts'
+import { shortDigest } from '../etag.ts'
 import type { Canonical, WriteApi } from '../http/write-api.ts'
 import { keyForCommit } from '../idempotency-key.ts'
 import { type Alignment, alignWhole, partCandidates } from './align.ts'

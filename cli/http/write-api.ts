@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { SaveNoteCommand } from '../../core/note.ts'
-import { parseEtag } from '../content-digest.ts'
+import { parseEtag } from '../etag.ts'
 import { CliFailure } from '../failure.ts'
 import { describe, expectBody, type HttpClient } from './client.ts'
 
