@@ -24,8 +24,7 @@ const READ_FRESHNESS = `
          (SELECT json_build_object('as_of', as_of, 'as_of_ms', floor(extract(epoch FROM as_of) * 1000),
                    'observed_at_ms', extract(epoch FROM observed_at) * 1000, 'end_offsets', end_offsets)
             FROM public.freshness WHERE topic = $1 ORDER BY as_of DESC LIMIT 1) AS newest,
-         (SELECT coalesce(json_agg(json_build_object('partition', p.partition, 'next_offset', p.next_offset::text,
-                   'updated_at_ms', extract(epoch FROM p.updated_at) * 1000)), '[]')
+         (SELECT coalesce(json_agg(json_build_object('partition', p.partition, 'next_offset', p.next_offset::text)), '[]')
             FROM catalog.progress p WHERE p.generation = live.generation AND p.topic = $1) AS progress
   FROM catalog.live_generation live`
 
@@ -40,7 +39,7 @@ type FreshnessRow = {
   readonly now_ms: number
   readonly page: readonly WatermarkRow[]
   readonly newest: WatermarkRow | null
-  readonly progress: readonly { partition: number; next_offset: string; updated_at_ms: number }[]
+  readonly progress: readonly { partition: number; next_offset: string }[]
 }
 
 const watermarkOf = (row: WatermarkRow): Watermark & { key: string } => ({
@@ -91,40 +90,42 @@ export class FreshnessReader {
 
   async #refresh(): Promise<Freshness> {
     const readAtMs = this.#clock()
-    let freshness = await this.#query()
+    let { freshness, moreToPass } = await this.#query(READ_LIMITS.watermarksPerRead)
     if (freshness.asOfMs === undefined && this.#bound !== FROM_THE_OLDEST) {
       // Another generation went live, or the projection was restored: the remembered place means nothing.
       this.#bound = FROM_THE_OLDEST
-      freshness = await this.#query()
+      ;({ freshness, moreToPass } = await this.#query(READ_LIMITS.watermarksPerRead))
+    }
+    // Seldom more than once: at start, or when the catalog has caught up a long way since the last reading.
+    for (let page = 1; moreToPass && page < READ_LIMITS.watermarkPages; page += 1) {
+      ;({ freshness, moreToPass } = await this.#query(READ_LIMITS.watermarksPerRead * 4 ** Math.min(page, 3)))
     }
     this.#cached = { freshness, readAtMs }
     return freshness
   }
 
-  async #query(): Promise<Freshness> {
+  async #query(limit: number): Promise<{ freshness: Freshness; moreToPass: boolean }> {
     const { rows } = await this.#pool.query<FreshnessRow>({
       name: 'read-freshness',
       text: READ_FRESHNESS,
-      values: [this.#topic, this.#bound, READ_LIMITS.watermarksPerRead],
+      values: [this.#topic, this.#bound, limit],
     })
     const row = rows[0]
     if (!row) throw new Error('catalog.live_generation has no row')
-    const progress: Progress = new Map(
-      row.progress.map((item) => [
-        item.partition,
-        { nextOffset: BigInt(item.next_offset), updatedAtMs: item.updated_at_ms },
-      ]),
-    )
+    const progress: Progress = new Map(row.progress.map((item) => [item.partition, BigInt(item.next_offset)]))
     const page = row.page.map(watermarkOf)
     const passed = newestPassed(page, progress)
     if (passed) this.#bound = passed.key
     const first = page[0]
     const newest = row.newest ? watermarkOf(row.newest) : undefined
     return {
-      asOfMs: passed?.asOfMs,
-      state: freshnessState(first && newest ? { first, newest, passed } : undefined, row.now_ms),
-      recordsBehind: newest && recordsBehind(newest, progress),
-      generation: row.generation,
+      freshness: {
+        asOfMs: passed?.asOfMs,
+        state: freshnessState(first && newest ? { first, newest, passed } : undefined, row.now_ms),
+        recordsBehind: newest && recordsBehind(newest, progress),
+        generation: row.generation,
+      },
+      moreToPass: page.length === limit && passed === page.at(-1),
     }
   }
 }

@@ -8,26 +8,12 @@ export type Watermark = {
   readonly endOffsets: ReadonlyMap<number, bigint>
 }
 
-/** How far the live catalog generation is in one partition. */
-export type PartitionProgress = { readonly nextOffset: bigint; readonly updatedAtMs: number }
-export type Progress = ReadonlyMap<number, PartitionProgress>
+/** How far the live catalog generation is: per partition the next offset. */
+export type Progress = ReadonlyMap<number, bigint>
 
-/**
- * The watcher reads the end offsets shortly before it stores them. Progress that was past an end offset
- * this long before cannot have got there in that topic: the topic was deleted and made anew.
- */
-const OFFSETS_READ_BEFORE_MS = 5_000
-
-function hasPassed(watermark: Watermark, progress: Progress): boolean {
-  for (const [partition, end] of watermark.endOffsets) {
-    if (end === 0n) continue
-    const position = progress.get(partition)
-    if (!position || position.nextOffset < end) return false
-    const wasThereBefore = position.updatedAtMs < watermark.observedAtMs - OFFSETS_READ_BEFORE_MS
-    if (position.nextOffset > end && wasThereBefore) return false
-  }
-  return true
-}
+/** A partition that was empty needs no progress. */
+const hasPassed = (watermark: Watermark, progress: Progress): boolean =>
+  [...watermark.endOffsets].every(([partition, end]) => (progress.get(partition) ?? 0n) >= end)
 
 /**
  * The newest watermark the catalog has passed, with every older one passed too: behind a watermark that
@@ -54,7 +40,7 @@ export const asOf = (watermarks: readonly Watermark[], progress: Progress): numb
 export function recordsBehind(newest: Watermark, progress: Progress): number {
   let behind = 0n
   for (const [partition, end] of newest.endOffsets) {
-    const next = progress.get(partition)?.nextOffset ?? 0n
+    const next = progress.get(partition) ?? 0n
     if (next < end) behind += end - next
   }
   return Number(behind)

@@ -14,8 +14,9 @@ export const READ_LIMITS = {
   cacheMaxAgeSeconds: 1,
   /** How old the answer "as of when" may be. Older is still true. */
   freshnessCacheMs: 250,
-  /** Watermarks looked at in one reading; the rest is looked at in the next. */
+  /** Watermarks looked at in one query, more in the ones after it; what is left then, in the next reading. */
   watermarksPerRead: 64,
+  watermarkPages: 8,
   /** A read that takes longer is given up: 503. */
   statementTimeoutMs: 3_000,
 } as const

@@ -93,6 +93,8 @@ describe('freshness headers', () => {
     await shows(await asOfAt(1), 'behind')
     await projection.progress({ 0: 300 })
     await shows(await asOfAt(300), 'behind')
+    await projection.progress({ 0: 19_999 })
+    await shows(await asOfAt(19_999), 'current')
   })
 
   test('a restored projection is not taken for the newer one that was remembered', async () => {
