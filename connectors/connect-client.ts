@@ -37,15 +37,18 @@ export class ConnectClient {
 
   /** Creates or changes. */
   async putConfig(name: string, config: Readonly<Record<string, string>>): Promise<void> {
-    const path = `/connectors/${encodeURIComponent(name)}/config`
-    const answer = await this.#ask('PUT', path, z.object({ name: z.string() }), config)
-    // A worker that is still starting serves no resources yet: 404, although the path is right.
-    if (answer === undefined) throw new ConnectUnavailable(`Kafka Connect does not serve PUT ${path} yet.`)
+    await this.#ask('PUT', `/connectors/${encodeURIComponent(name)}/config`, z.unknown(), config)
   }
 
-  /** undefined when there is no such connector, or none that has reported a state yet. */
-  status(name: string): Promise<ConnectorStatus | undefined> {
-    return this.#ask('GET', `/connectors/${encodeURIComponent(name)}/status`, ConnectorStatus)
+  /**
+   * undefined when there is no such connector. One that is registered and has reported no state yet, which
+   * Connect answers with 404 too, is UNASSIGNED and has no tasks.
+   */
+  async status(name: string): Promise<ConnectorStatus | undefined> {
+    const path = `/connectors/${encodeURIComponent(name)}/status`
+    const status = await this.#ask('GET', path, ConnectorStatus)
+    if (status || (await this.config(name)) === undefined) return status
+    return { connector: { state: 'UNASSIGNED' }, tasks: [] }
   }
 
   /** Restarts what is FAILED: the connector, its tasks, or both. */
@@ -72,8 +75,14 @@ export class ConnectClient {
         { cause: error },
       )
     }
-    if (response.status === 404) return undefined
     const json = parseJson(text)
+    if (response.status === 404) {
+      // A worker that is still starting serves no resources yet and says nothing about any connector.
+      if (!/connector/i.test(Refusal.safeParse(json).data?.message ?? '')) {
+        throw new ConnectUnavailable(`Kafka Connect does not serve ${method} ${path} yet.`)
+      }
+      return undefined
+    }
     if (response.ok) {
       const parsed = shape.safeParse(json)
       if (parsed.success) return parsed.data
