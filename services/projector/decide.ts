@@ -37,31 +37,40 @@ export type Outcome =
 /** A decoded event, or why this record can never be applied, whatever the tables hold. */
 export type Admission =
   | { readonly status: 'admitted'; readonly event: NoteEvent }
-  | { readonly status: 'refused'; readonly refusal: Refusal }
+  | { readonly status: 'refused'; readonly refusal: Refusal; readonly event?: NoteEvent }
 
-const refuse = (reason: QuarantineReason, explanation: string): Admission => ({
+const refuse = (event: NoteEvent, reason: QuarantineReason, explanation: string): Admission => ({
   status: 'refused',
   refusal: { reason, explanation },
+  event,
 })
 
 export function admissionOf(record: KafkaRecord, decoded: Decoded): Admission {
-  if (decoded.status === 'undecodable') return refuse(decoded.reason, decoded.explanation)
+  if (decoded.status === 'undecodable') {
+    const { reason, explanation } = decoded
+    return { status: 'refused', refusal: { reason, explanation } }
+  }
   const { event } = decoded
   const key = record.key?.toString('utf8')
   if (key !== event.noteId) {
     const shown = key !== undefined && NOTE_ID_PATTERN.test(key) ? `"${key}"` : 'not a note id'
-    return refuse('key-mismatch', `The record's key is ${shown}, the event is of note "${event.noteId}".`)
+    return refuse(
+      event,
+      'key-mismatch',
+      `The record's key is ${shown}, the event is of note "${event.noteId}".`,
+    )
   }
   const headerId = eventIdOf(record)
   if (headerId !== event.eventId) {
     return refuse(
+      event,
       'event-id-mismatch',
       `Header id is ${headerId ?? 'not a UUID'}, the event's id is ${event.eventId}.`,
     )
   }
   const unstorable = (['title', 'url', 'type', 'body'] as const).find((field) => event[field]?.includes('\0'))
   if (unstorable) {
-    return refuse('invalid-event', `The event breaks a rule: ${unstorable}: U+0000 cannot be stored.`)
+    return refuse(event, 'invalid-event', `The event breaks a rule: ${unstorable}: U+0000 cannot be stored.`)
   }
   return { status: 'admitted', event }
 }

@@ -1,12 +1,19 @@
 import { contentDigest } from '../../core/content-digest.ts'
 import type { Decoded, EnvelopeDecoder, Undecodable } from '../../core/envelope.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
+import type { NoteEvent } from '../../core/note.ts'
 import { type Admitted, admissionOf, type Refusal } from './decide.ts'
 
 /** A record with its event, or with why it can never be applied. */
 export type DecodedRecord =
   | ({ readonly status: 'admitted' } & Admitted)
-  | { readonly status: 'refused'; readonly record: KafkaRecord; readonly refusal: Refusal }
+  | {
+      readonly status: 'refused'
+      readonly record: KafkaRecord
+      readonly refusal: Refusal
+      /** When it could be decoded at all. */
+      readonly event?: NoteEvent
+    }
 
 /**
  * Decodes records under whatever schemas they were written. Asks the registry once for each id not yet

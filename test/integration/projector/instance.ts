@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Lab } from '../../support/lab.ts'
+import { waitFor } from '../../support/wait.ts'
+
+const MAIN = path.join(import.meta.dirname, '../../../services/projector/main.ts')
+
+export type LogLine = { level: string; msg: string; consumer?: string } & Record<string, unknown>
+export type Readiness = { status: number; checks: Record<string, string> }
+
+/** One projector process of one test, beside the lab's own. */
+export type ProjectorInstance = {
+  readonly pid: number
+  readonly log: readonly LogLine[]
+  readiness(): Promise<Readiness>
+  /** Resolves when both consumers are at work. */
+  ready(): Promise<void>
+  /** Sum of the samples of a metric whose labels contain all of `labels`. */
+  metric(name: string, labels?: Record<string, string>): Promise<number>
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** @returns the exit code; null after SIGKILL. */
+  end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+export async function startProjector(lab: Lab, env: Record<string, string>): Promise<ProjectorInstance> {
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env.PATH, ...lab.environment('projector'), PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const log: LogLine[] = []
+  let url: string | undefined
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const entry = JSON.parse(line) as LogLine
+    log.push(entry)
+    if (entry.msg === 'projector started') url = String(entry.url)
+  })
+  const closed = once(child, 'close')
+  await waitFor('the projector serves', () => url !== undefined || child.exitCode !== null)
+  if (url === undefined) throw new Error(`the projector ended with ${child.exitCode}`)
+  const base = url
+
+  const readiness = async (): Promise<Readiness> => {
+    const response = await fetch(`${base}/readyz`)
+    const body = (await response.json()) as { checks: Record<string, string> }
+    return { status: response.status, checks: body.checks }
+  }
+  return {
+    pid: child.pid ?? 0,
+    log,
+    readiness,
+    async ready() {
+      await waitFor('the projector is ready', async () => (await readiness()).status === 200, {
+        limitMs: 60_000,
+      })
+    },
+    async metric(name, labels = {}) {
+      const text = await (await fetch(`${base}/metrics`)).text()
+      return text
+        .split('\n')
+        .filter((line) => line.startsWith(`${name}{`))
+        .filter((line) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    },
+    signal: (signal) => process.kill(child.pid ?? 0, signal),
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      await closed
+      return child.exitCode
+    },
+  }
+}
