@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import {
+  MAX_MESSAGE_BYTES,
+  REVISIONS_PARTITIONS,
+  REVISIONS_RETENTION_MS,
+} from '../../../connectors/topics.ts'
+import { WAL_ALARM_SHARE } from '../../../connectors/verdict.ts'
+import { VARIABLES } from '../../../core/config.ts'
+import { configurationDocument } from '../../../core/configuration-document.ts'
+import { HTTP_LIMITS } from '../../../core/http-server.ts'
+import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
+import { PORTION_LIMITS } from '../../../services/projector/batches.ts'
+import { READ_LIMITS } from '../../../services/read-api/limits.ts'
+import { COALESCE_LIMITS } from '../../../services/write-api/coalesce.ts'
+import { JSON_TEXT_BYTES } from '../../../services/write-api/json-body.ts'
+
+const document = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
+const repositoryFile = (name: string) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8')
+const seconds = (ms: number) => `${ms / 1_000} s`
+
+test('docs/configuration.md is what core/config.ts says (else: npm run docs:configuration)', () => {
+  expect(document('configuration.md')).toBe(configurationDocument())
+})
+
+describe('docs/limits.md', () => {
+  const rows: readonly (readonly [limit: string, value: string])[] = [
+    ['Revision', `1 to ${LIMITS.maxRevision}, current + 1`],
+    ['Title', `1 to ${LIMITS.titleChars} characters`],
+    ['URL', `${LIMITS.urlBytes} bytes, absolute http or https, or null`],
+    ['Body', `${LIMITS.bodyBytes} bytes of UTF-8`],
+    ['Envelope (the event in Avro)', `${LIMITS.envelopeBytes} bytes`],
+    ['Idempotency-Key', `1 to ${LIMITS.idempotencyKeyChars} visible ASCII characters`],
+    ['Request line and headers', `${HTTP_LIMITS.headerBytes} bytes`],
+    ['Headers must be complete within', seconds(HTTP_LIMITS.headersTimeoutMs)],
+    ['Whole request must be complete within', seconds(HTTP_LIMITS.requestTimeoutMs)],
+    ['Idle connection is kept', seconds(HTTP_LIMITS.keepAliveTimeoutMs)],
+    ['Connections per process', `${HTTP_LIMITS.maxConnections}`],
+    ['JSON text of a request', `${JSON_TEXT_BYTES} bytes, uncompressed`],
+    [
+      'Requests per second and principal, per process',
+      `${VARIABLES.WRITE_RATE_LIMIT_PER_SECOND.parse(undefined)} (setting \`WRITE_RATE_LIMIT_PER_SECOND\`)`,
+    ],
+    ['Wait for the first request with the same key', seconds(COALESCE_LIMITS.waitMs)],
+    ['Requests waiting so, per process', `${COALESCE_LIMITS.waiters}`],
+    [
+      'Database connections per process',
+      `${VARIABLES.DATABASE_POOL_SIZE.parse(undefined)} (setting \`DATABASE_POOL_SIZE\`)`,
+    ],
+    ['Notes per page', `${READ_LIMITS.pageSizeDefault} unless asked, at most ${READ_LIMITS.pageSizeMax}`],
+    ['Cursor', `${READ_LIMITS.cursorChars} characters, only as given out`],
+    ['`Prefer: wait=S` with `minRevision`', `${READ_LIMITS.waitSecondsMax} s`],
+    ['Requests waiting for a revision, per process', `${READ_LIMITS.waitersMax}`],
+    ['Waiting requests see a new revision after', `${READ_LIMITS.pollIntervalMs} ms and one query`],
+    ['A database read', seconds(READ_LIMITS.statementTimeoutMs)],
+    ['Age of `Projection-As-Of` itself', `${READ_LIMITS.freshnessCacheMs} ms`],
+    ['`Cache-Control`', `\`max-age=${READ_LIMITS.cacheMaxAgeSeconds}\`, \`must-revalidate\``],
+    ['Partitions of `notes.revisions`', `${REVISIONS_PARTITIONS}, for good`],
+    ['Records per transaction of a consumer', `${PORTION_LIMITS.records}, or ${PORTION_LIMITS.bytes} bytes`],
+    ['Value that is decoded', `${LIMITS.envelopeBytes} bytes`],
+    ['commit, broker', seconds(ALLOWED_DELAY_MS.commitToBroker)],
+    ['broker, catalog', seconds(ALLOWED_DELAY_MS.brokerToCatalog)],
+    ['commit, visible', seconds(ALLOWED_DELAY_MS.commitToVisible)],
+  ]
+  test.each(rows)('%s: %s', (limit, value) => {
+    expect(document('limits.md')).toContain(`| ${limit} | ${value} |`)
+  })
+
+  test('retention and alarm thresholds are those of the relay', () => {
+    const limits = document('limits.md')
+    expect(limits).toContain(
+      `| Records in \`notes.revisions\` | ${REVISIONS_RETENTION_MS / 86_400_000} days;`,
+    )
+    expect(limits).toContain(`alarm at ${WAL_ALARM_SHARE * 100} %`)
+    expect(repositoryFile('lab/layout.ts')).toContain("max_slot_wal_keep_size: '4GB'")
+    const connector = JSON.parse(repositoryFile('connectors/outbox-connector.json')).config
+    expect(connector['heartbeat.action.query']).toContain('- 3600')
+  })
+
+  test('what fits one step fits the next, the whole way', () => {
+    const connector = JSON.parse(repositoryFile('connectors/outbox-connector.json')).config
+    const request = Number(connector['producer.override.max.request.size'])
+    expect(LIMITS.bodyBytes).toBeLessThan(LIMITS.envelopeBytes)
+    expect(LIMITS.envelopeBytes).toBeLessThan(Math.min(request, MAX_MESSAGE_BYTES))
+    expect(document('limits.md')).toContain(
+      `body ${LIMITS.bodyBytes} < envelope ${LIMITS.envelopeBytes} < record ${MAX_MESSAGE_BYTES} bytes`,
+    )
+  })
+})
