@@ -80,17 +80,13 @@ describe('trimming watermarks', () => {
     const day = 86_400
     await scratch.put(day + 100, 1)
     await scratch.put(day + 50, 5)
-    // Whole minutes ago 30 and 40 s: always within one minute of the clock or split over two.
-    const base = 3_600 + (new Date().getSeconds() % 60)
-    for (const offset of [-20, -10, 0]) await scratch.put(base - 30 + offset, 7)
+    // An hour ago, 30, 40 and 50 s into one minute of the clock.
+    const minuteAnHourAgo = 3_600 + new Date().getSeconds()
+    for (const second of [30, 40, 50]) await scratch.put(minuteAnHourAgo - second, 7)
     await scratch.put(5, 8)
     await scratch.passed(1)
     await trimWatermarks(projection, scratch.topic)
-    const left = await scratch.secondsAgo()
-    expect(left[0]).toBe(5)
-    expect(left.at(-1)).toBe(day + 100)
-    expect(left).not.toContain(day + 50)
-    expect(left.length).toBeLessThan(6)
+    expect(await scratch.secondsAgo()).toEqual([5, expect.any(Number), day + 100])
     await scratch.drop()
   })
 })
