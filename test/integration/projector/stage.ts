@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import kafkajs, { type Admin, type IHeaders } from 'kafkajs'
+import type { Admin, IHeaders } from 'kafkajs'
 import pg from 'pg'
 import { EnvelopeEncoder, SHIPPED_SCHEMA } from '../../../core/envelope.ts'
+import { createKafka } from '../../../core/kafka/client.ts'
+import { createLogger } from '../../../core/log.ts'
 import type { NoteEvent } from '../../../core/note.ts'
 import type { Lab } from '../../support/lab.ts'
 import { scratchProjection } from '../../support/scratch-database.ts'
@@ -22,6 +24,8 @@ export type Stage = AsyncDisposable & {
   readonly lab: Lab
   readonly topic: string
   readonly subject: string
+  /** Of the superuser of the projection server. */
+  readonly databaseUrl: string
   readonly admin: Admin
   readonly groups: { readonly catalog: string; readonly audit: string }
   /** As the superuser of the projection server. */
@@ -43,9 +47,10 @@ export async function openStage(lab: Lab): Promise<Stage> {
   const database = await scratchProjection(lab)
   const pool = new pg.Pool({ connectionString: database.adminUrl, max: 3 })
   pool.on('error', () => undefined) // some tests stop the server
-  const kafka = new kafkajs.Kafka({
-    brokers: [lab.addresses.kafkaBrokers],
-    logLevel: kafkajs.logLevel.NOTHING,
+  const kafka = createKafka({
+    brokers: lab.addresses.kafkaBrokers.split(','),
+    clientId: name,
+    logger: createLogger(name, 'silent'),
   })
   const admin = kafka.admin()
   const producer = kafka.producer()
@@ -66,6 +71,7 @@ export async function openStage(lab: Lab): Promise<Stage> {
     lab,
     topic: name,
     subject,
+    databaseUrl: database.adminUrl,
     admin,
     groups: { catalog: `${name}-catalog-1`, audit: `${name}-audit` },
     sql: async (text, values) => (await pool.query(text, values)).rows,
