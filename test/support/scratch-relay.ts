@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import pg from 'pg'
+import { outboxConnector } from '../../connectors/definition.ts'
+import { registerConnector } from '../../connectors/register.ts'
+import { readRelayStatus } from '../../connectors/status.ts'
+import { createPool } from '../../core/database.ts'
+import { EndOffsetReader, ensureTopics } from '../../core/kafka/topics.ts'
+import { createLogger } from '../../core/log.ts'
+import { ensureSlot } from '../../database/slot.ts'
+import { REPOSITORY } from '../../lab/paths.ts'
+import type { Lab } from './lab.ts'
+import { uniqueNoteId } from './notes.ts'
+import { scratchProjection, scratchSource } from './scratch-database.ts'
+import { waitFor } from './wait.ts'
+
+/**
+ * A relay of a test's own beside the lab's: databases, slot, connector, topic and watcher process, on the
+ * lab's servers. For what would ruin the relay of all other tests.
+ * @param settings of the connector, in place of the shipped ones.
+ */
+export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, string>> = {}) {
+  await using stack = new AsyncDisposableStack()
+  const logger = createLogger('test', 'silent')
+  const prefix = uniqueNoteId('scratch')
+  const topic = `${prefix}.revisions`
+  const slotName = prefix.replaceAll('-', '_')
+
+  const source = stack.use(await scratchSource(lab))
+  const projection = stack.use(await scratchProjection(lab))
+  const [ownerUrl, replicationUrl] = [source.urlOf('notes_owner'), source.urlOf('notes_debezium')]
+  await ensureSlot({ ownerUrl, replicationUrl, slotName })
+
+  const brokers = lab.addresses.kafkaBrokers.split(',')
+  const kafka = { brokers, clientId: 'test', logger }
+  const one = { partitions: 1, replicationFactor: 1, configs: {} }
+  await ensureTopics(kafka, [
+    { ...one, name: topic },
+    { ...one, name: `__debezium-heartbeat.${prefix}` },
+  ])
+
+  const connector = {
+    name: prefix,
+    config: {
+      ...outboxConnector().config,
+      'database.dbname': source.name,
+      'slot.name': slotName,
+      'topic.prefix': prefix,
+      'predicates.isOutbox.pattern': `${prefix}[.]public[.]outbox`,
+      'predicates.isSignal.pattern': `${prefix}[.]public[.]debezium_signal`,
+      'transforms.outbox.route.topic.replacement': topic,
+      ...settings,
+    },
+  }
+  const rest = (method: string, part = '') =>
+    fetch(`${lab.addresses.connectUrl}/connectors/${prefix}${part}`, { method })
+  const pool = createPool({ url: source.urlOf('notes_watcher'), applicationName: 'test', size: 2 }, logger)
+  stack.defer(() => pool.end())
+  const admin = new pg.Client({ connectionString: source.adminUrl })
+  await admin.connect()
+  stack.defer(() => admin.end())
+  const projected = new pg.Client({ connectionString: projection.adminUrl })
+  await projected.connect()
+  stack.defer(() => projected.end())
+  stack.defer(async () => {
+    await rest('DELETE')
+    // The slot can be dropped with its database only when the task has let go of it.
+    await untilReleased(admin, slotName)
+  })
+  await registerConnector({ connectUrl: lab.addresses.connectUrl, source: pool, connector })
+
+  const watcher = await startWatcher({
+    ...lab.environment('watcher'),
+    PORT: '0',
+    SOURCE_DATABASE_URL: source.urlOf('notes_watcher'),
+    PROJECTION_DATABASE_URL: projection.urlOf('projection_watcher'),
+    KAFKA_TOPIC: topic,
+    CONNECTOR_NAME: prefix,
+    RELAY_SLOT_NAME: slotName,
+  })
+  stack.defer(watcher.stop)
+  const reader = new EndOffsetReader(kafka)
+  stack.defer(() => reader.close())
+
+  const owned = stack.move()
+  return {
+    topic,
+    slotName,
+    admin,
+    projected,
+    watcherUrl: watcher.url,
+    /** PUT of the connector's REST resource: stop, resume. */
+    put: async (part: 'stop' | 'resume') => void (await rest('PUT', `/${part}`)),
+    forgetOffsets: async () => {
+      const response = await rest('DELETE', '/offsets')
+      if (!response.ok) throw new Error(await response.text())
+    },
+    status: () =>
+      readRelayStatus({
+        connectUrl: lab.addresses.connectUrl,
+        connectorName: prefix,
+        slotName,
+        topic,
+        source: pool,
+        kafka: reader,
+      }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+async function untilReleased(admin: pg.Client, slotName: string): Promise<void> {
+  await waitFor('the slot to be released', async () => {
+    const { rows } = await admin.query('SELECT active FROM pg_replication_slots WHERE slot_name = $1', [
+      slotName,
+    ])
+    return rows[0]?.active !== true
+  })
+}
+
+async function startWatcher(env: Record<string, string>) {
+  const child: ChildProcess = spawn(process.execPath, [path.join(REPOSITORY, 'connectors', 'main.ts')], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (!child.stdout) throw new Error('the watcher has no output')
+  const lines = createInterface({ input: child.stdout })
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const said = JSON.parse(line) as { url?: string }
+      if (said.url) resolve(said.url)
+    })
+    child.once('exit', (code) => reject(new Error(`the watcher ended at once with ${code}`)))
+  })
+  return {
+    url,
+    stop: async () => {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
