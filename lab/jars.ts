@@ -9,6 +9,8 @@ export type Jars = {
   /** Connect's plugin.path. */
   readonly plugins: string
   readonly registry: string
+  /** See lab/servers/class-archive.ts. */
+  readonly classes: string
 }
 
 /**
@@ -23,6 +25,7 @@ export async function ensureJars(logFile: string): Promise<Jars & { downloaded: 
     kafka: path.join(directory, 'kafka'),
     plugins: path.join(directory, 'plugins'),
     registry: path.join(directory, 'registry'),
+    classes: path.join(directory, 'classes'),
     downloaded: !found,
   }
 }

@@ -1,16 +1,7 @@
-import path from 'node:path'
-import type { Jars } from './jars.ts'
-import { PROJECTION_ROLE_NAMES, SERVICES, type ServiceName, SOURCE_ROLE_NAMES } from './names.ts'
-import { labPaths } from './paths.ts'
+import { PROJECTION_ROLE_NAMES, SOURCE_ROLE_NAMES } from './names.ts'
 import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
-import { connectServer } from './servers/connect.ts'
-import { databaseUser } from './servers/database-user.ts'
-import { kafkaServer } from './servers/kafka.ts'
-import { postgresServer } from './servers/postgres.ts'
-import { registryServer, registryUrl } from './servers/registry.ts'
-import type { ProcessSpec } from './servers/spec.ts'
-import { serviceProcess } from './services.ts'
+import { registryUrl } from './servers/registry.ts'
 import type { LabState } from './state.ts'
 
 export const AUTH = { issuer: 'https://notes.localhost', audience: 'notes-api' } as const
@@ -127,79 +118,5 @@ export function clientEnvironment(layout: Layout): Record<string, string> {
     AUTH_AUDIENCE: layout.auth.audience,
     AUTH_JWKS: layout.auth.jwksPath,
     AUTH_PRIVATE_KEY: layout.auth.privateKeyPath,
-  }
-}
-
-export type Processes = {
-  readonly servers: readonly ProcessSpec[]
-  readonly services: readonly ProcessSpec[]
-}
-
-export async function processesOf(
-  labDir: string,
-  layout: Layout,
-  secrets: Secrets,
-  jars: Jars,
-): Promise<Processes> {
-  const { data, config } = labPaths(labDir)
-  const ports = layout.ports as Ports
-  const user = databaseUser()
-  const admin = (url: string) => url.replace(/\/[^/]*$/, '/postgres')
-  const postgres = (
-    name: 'source-db' | 'projection-db',
-    port: number,
-    which: 'source_admin' | 'projection_admin',
-    settings: Record<string, string>,
-  ) =>
-    postgresServer({
-      name,
-      port,
-      settings,
-      user,
-      dataDir: path.join(data, name),
-      adminPassword: secrets.passwords[which] ?? '',
-      adminUrl: admin(
-        which === 'source_admin' ? layout.databases.sourceAdmin : layout.databases.projectionAdmin,
-      ),
-    })
-  const { sourceDb } = layout.addresses
-  return {
-    servers: [
-      await postgres('source-db', ports.sourceDb, 'source_admin', {
-        wal_level: 'logical',
-        // A slot that nobody reads gives up before the disk is full; the watcher alarms long before.
-        max_slot_wal_keep_size: '4GB',
-        idle_replication_slot_timeout: '0',
-      }),
-      await postgres('projection-db', ports.projectionDb, 'projection_admin', {}),
-      kafkaServer({
-        jars: jars.kafka,
-        dataDir: path.join(data, 'kafka'),
-        configDir: config,
-        port: ports.kafka,
-        controllerPort: ports.kafkaController,
-      }),
-      registryServer({
-        jars: jars.registry,
-        dataDir: path.join(data, 'registry'),
-        port: ports.registry,
-        managementPort: ports.registryManagement,
-      }),
-      connectServer({
-        jars: jars.kafka,
-        plugins: jars.plugins,
-        configDir: config,
-        port: ports.connect,
-        kafkaBrokers: layout.addresses.kafkaBrokers,
-        connectorEnv: {
-          SOURCE_DB_HOST: sourceDb.host,
-          SOURCE_DB_PORT: String(sourceDb.port),
-          SOURCE_DB_NAME: 'notes',
-          SOURCE_DB_USER: 'notes_debezium',
-          SOURCE_DB_PASSWORD: secrets.passwords.notes_debezium ?? '',
-        },
-      }),
-    ],
-    services: SERVICES.map((name: ServiceName) => serviceProcess(name, layout.environments[name])),
   }
 }

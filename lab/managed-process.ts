@@ -20,7 +20,8 @@ const FIRST_DELAY_MS = 200
 const MAX_DELAY_MS = 10_000
 /** A process that lived this long is healthy again: its next death is answered at once. */
 const HEALTHY_AFTER_MS = 30_000
-const STOP_LIMIT_MS = 30_000
+/** Long enough for the JVMs to write their class archive at the first exit, on a busy machine too. */
+const STOP_LIMIT_MS = 60_000
 const READY_POLL_MS = 100
 
 /** One process kept alive: started again with back-off when it dies without being told to. */
@@ -75,7 +76,7 @@ export class ManagedProcess {
     const { command, args, cwd, env, user } = this.spec
     const log = openSync(this.logFile, 'a', 0o644)
     // Its own session, its output straight into the file: it outlives a killed supervisor undisturbed.
-    const child = spawn(command, args, { cwd, env, ...user, detached: true, stdio: ['ignore', log, log] })
+    const child = spawn(command, args(), { cwd, env, ...user, detached: true, stdio: ['ignore', log, log] })
     closeSync(log)
     const pid = child.pid
     const startTime = pid === undefined ? undefined : startTimeOf(pid)

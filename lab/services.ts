@@ -15,7 +15,7 @@ export function serviceProcess(name: ServiceName, env: Readonly<Record<string, s
   return {
     name,
     command: process.execPath,
-    args: [path.join(REPOSITORY, MAIN[name])],
+    args: () => [path.join(REPOSITORY, MAIN[name])],
     cwd: REPOSITORY,
     env: { ...baseEnvironment(), ...env },
     stopSignal: 'SIGTERM',

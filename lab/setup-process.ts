@@ -14,6 +14,7 @@ export type SetupResult = {
 export async function runSetupProcess(
   env: Readonly<Record<string, string>>,
   logFile: string,
+  onServices: () => void,
 ): Promise<SetupResult> {
   const changed: string[] = []
   const warnings: string[] = []
@@ -28,6 +29,7 @@ export async function runSetupProcess(
       log.write(`${line}\n`)
       const entry = parse(line)
       if (Array.isArray(entry.changed)) changed.push(...entry.changed.map(String))
+      if (entry.step === 'services') onServices()
       if (entry.level === 'warn') warnings.push(String(entry.msg))
     })
   }

@@ -124,6 +124,8 @@ async function setUpEverything(): Promise<void> {
     setUpTopics(config),
     setUpSchemas(config),
   ])
+  // Read by whoever starts our services: what they need is there, they need not wait for the connector.
+  log.info({ step: 'services' }, 'our services can start')
   await setUpConnector(config, source)
   log.info('everything is in place')
 }

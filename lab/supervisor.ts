@@ -5,12 +5,13 @@ import { createLogger } from '../core/log.ts'
 import { type Action, type ControlHandlers, type LabReport, startControlServer } from './control-server.ts'
 import { writePrivateFile } from './files.ts'
 import { ensureJars } from './jars.ts'
-import { clientEnvironment, layoutOf, processesOf } from './layout.ts'
+import { clientEnvironment, layoutOf } from './layout.ts'
 import { ManagedProcess } from './managed-process.ts'
 import { STOP_ORDER } from './names.ts'
 import { controlSocketPath, labDirectory, labPaths } from './paths.ts'
 import { choosePorts } from './ports.ts'
 import { startTimeOf } from './proc.ts'
+import { processesOf } from './processes.ts'
 import { ensureSecrets } from './secrets.ts'
 import { baseEnvironment } from './servers/spec.ts'
 import { runSetupProcess } from './setup-process.ts'
@@ -63,12 +64,14 @@ function freshLog(name: string): string {
   return file
 }
 
-async function runSetup(): Promise<void> {
+/** @param onServices told as soon as our services can start: everything is in place but the connector. */
+async function runSetup(onServices = () => {}): Promise<void> {
   const begun = performance.now()
   setup = { state: 'running', changed: [], warnings: [] }
   const { code, changed, warnings } = await runSetupProcess(
     { ...baseEnvironment(), ...layout.environments.setup },
     path.join(paths.logs, 'setup.log'),
+    onServices,
   )
   const afterMs = Math.round(performance.now() - begun)
   setup = { state: code === 0 ? 'done' : 'failed', afterMs, changed, warnings }
@@ -76,8 +79,10 @@ async function runSetup(): Promise<void> {
 }
 
 async function startEverything(): Promise<void> {
-  await Promise.all([...servers.map((server) => server.start()), runSetup()])
-  await Promise.all(services.map((service) => service.start()))
+  const startServices = () => {
+    for (const service of services) void service.start()
+  }
+  await Promise.all([...servers.map((server) => server.start()), runSetup(startServices)])
   while (phase === 'starting' && !all.every((item) => item.status.state === 'ready')) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -94,6 +99,7 @@ async function stopEverything(why: string): Promise<void> {
   for (const group of STOP_ORDER) {
     await Promise.all(all.filter(({ spec }) => group.includes(spec.name)).map((item) => item.stop()))
   }
+  for (const { spec } of all) spec.afterStop?.()
   state.processes = {}
   writeLabState(labDir, state)
   rmSync(state.controlSocket, { force: true })
@@ -137,7 +143,7 @@ const handlers: ControlHandlers = {
     await actions[action](item)
     return true
   },
-  setup: runSetup,
+  setup: () => runSetup(),
   shutdown: () => void stopEverything('by command'),
 }
 

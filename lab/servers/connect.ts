@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { REPOSITORY } from '../paths.ts'
+import type { ClassArchive } from './class-archive.ts'
 import {
   answersOk,
   baseEnvironment,
@@ -12,6 +13,7 @@ import {
 
 export type ConnectOptions = {
   readonly jars: string
+  readonly classes: ClassArchive
   readonly plugins: string
   readonly configDir: string
   readonly port: number
@@ -59,16 +61,18 @@ export function connectServer(options: ConnectOptions): ProcessSpec {
   return {
     name: 'connect',
     command: javaCommand(),
-    args: [
+    args: () => [
       '-Xmx384m',
       '-Xms128m',
       ...JVM_FLAGS,
+      ...options.classes.flags(),
       `-Dlog4j2.configurationFile=${path.join(REPOSITORY, 'lab', 'log4j2.xml')}`,
       '-cp',
       `${options.jars}/*`,
       'org.apache.kafka.connect.cli.ConnectDistributed',
       config,
     ],
+    afterStop: () => options.classes.keep(),
     cwd: options.configDir,
     env: { ...baseEnvironment(), ...options.connectorEnv },
     stopSignal: 'SIGTERM',

@@ -4,11 +4,13 @@ import path from 'node:path'
 import { createKafka } from '../../core/kafka/client.ts'
 import { createLogger } from '../../core/log.ts'
 import { REPOSITORY } from '../paths.ts'
+import type { ClassArchive } from './class-archive.ts'
 import { run } from './run.ts'
 import { baseEnvironment, JVM_FLAGS, javaCommand, type ProcessSpec, propertiesText } from './spec.ts'
 
 export type KafkaOptions = {
   readonly jars: string
+  readonly classes: ClassArchive
   readonly dataDir: string
   readonly configDir: string
   readonly port: number
@@ -18,7 +20,14 @@ export type KafkaOptions = {
 const LOGGING = `-Dlog4j2.configurationFile=${path.join(REPOSITORY, 'lab', 'log4j2.xml')}`
 
 /** One broker that is its own controller (KRaft). */
-export function kafkaServer({ jars, dataDir, configDir, port, controllerPort }: KafkaOptions): ProcessSpec {
+export function kafkaServer({
+  jars,
+  classes,
+  dataDir,
+  configDir,
+  port,
+  controllerPort,
+}: KafkaOptions): ProcessSpec {
   const config = path.join(configDir, 'kafka.properties')
   writeFileSync(
     config,
@@ -51,7 +60,8 @@ export function kafkaServer({ jars, dataDir, configDir, port, controllerPort }: 
   return {
     name: 'kafka',
     command: javaCommand(),
-    args: ['-Xmx384m', '-Xms128m', ...java, 'kafka.Kafka', config],
+    args: () => ['-Xmx384m', '-Xms128m', ...classes.flags(), ...java, 'kafka.Kafka', config],
+    afterStop: () => classes.keep(),
     cwd: configDir,
     env,
     stopSignal: 'SIGTERM',

@@ -46,7 +46,11 @@ export async function postgresServer(options: PostgresOptions): Promise<ProcessS
   return {
     name: options.name,
     command: binaries.postgres,
-    args: ['-D', dataDir, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+    args: () => [
+      '-D',
+      dataDir,
+      ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+    ],
     cwd: '/',
     env: { ...baseEnvironment(), LC_MESSAGES: 'C' },
     user,

@@ -1,16 +1,21 @@
+import path from 'node:path'
 import type { ProcessName } from '../names.ts'
+import { jarsDirectory } from '../paths.ts'
 
 /** How one process of the lab is started, asked and stopped. */
 export type ProcessSpec = {
   readonly name: ProcessName
   readonly command: string
-  readonly args: readonly string[]
+  /** Asked at every start. */
+  readonly args: () => readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
   readonly stopSignal: 'SIGTERM' | 'SIGINT'
   /** Before every start; does only what is missing. */
   readonly prepare?: () => Promise<void>
+  /** After an orderly stop of the whole lab. */
+  readonly afterStop?: () => void
   /** Asks the process itself; throwing counts as "not yet". */
   readonly isReady: () => Promise<boolean>
 }
@@ -18,7 +23,11 @@ export type ProcessSpec = {
 /** What a child may know of the environment the lab was started in: no secrets, no stray NODE_OPTIONS. */
 export function baseEnvironment(): Record<string, string> {
   const kept = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'JAVA_HOME', 'WAIT_SCALE']
-  return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+  return {
+    ...Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+    // Our own modules, stripped of types and compiled, kept between starts; Node checks them against the sources.
+    NODE_COMPILE_CACHE: path.join(jarsDirectory(), '..', 'node-compile'),
+  }
 }
 
 export async function answersOk(url: string): Promise<boolean> {

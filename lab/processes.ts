@@ -1,0 +1,92 @@
+import path from 'node:path'
+import type { Jars } from './jars.ts'
+import type { Layout } from './layout.ts'
+import { SERVICES, type ServiceName } from './names.ts'
+import { labPaths } from './paths.ts'
+import type { Ports } from './ports.ts'
+import type { Secrets } from './secrets.ts'
+import { ClassArchive } from './servers/class-archive.ts'
+import { connectServer } from './servers/connect.ts'
+import { databaseUser } from './servers/database-user.ts'
+import { kafkaServer } from './servers/kafka.ts'
+import { postgresServer } from './servers/postgres.ts'
+import { registryServer } from './servers/registry.ts'
+import type { ProcessSpec } from './servers/spec.ts'
+import { serviceProcess } from './services.ts'
+
+export type Processes = {
+  readonly servers: readonly ProcessSpec[]
+  readonly services: readonly ProcessSpec[]
+}
+
+export async function processesOf(
+  labDir: string,
+  layout: Layout,
+  secrets: Secrets,
+  jars: Jars,
+): Promise<Processes> {
+  const { data, config } = labPaths(labDir)
+  const ports = layout.ports as Ports
+  const user = databaseUser()
+  const admin = (url: string) => url.replace(/\/[^/]*$/, '/postgres')
+  const postgres = (
+    name: 'source-db' | 'projection-db',
+    port: number,
+    which: 'source_admin' | 'projection_admin',
+    settings: Record<string, string>,
+  ) =>
+    postgresServer({
+      name,
+      port,
+      settings,
+      user,
+      dataDir: path.join(data, name),
+      adminPassword: secrets.passwords[which] ?? '',
+      adminUrl: admin(
+        which === 'source_admin' ? layout.databases.sourceAdmin : layout.databases.projectionAdmin,
+      ),
+    })
+  const { sourceDb } = layout.addresses
+  return {
+    servers: [
+      await postgres('source-db', ports.sourceDb, 'source_admin', {
+        wal_level: 'logical',
+        // A slot that nobody reads gives up before the disk is full; the watcher alarms long before.
+        max_slot_wal_keep_size: '4GB',
+        idle_replication_slot_timeout: '0',
+      }),
+      await postgres('projection-db', ports.projectionDb, 'projection_admin', {}),
+      kafkaServer({
+        jars: jars.kafka,
+        classes: new ClassArchive(jars.classes, 'kafka'),
+        dataDir: path.join(data, 'kafka'),
+        configDir: config,
+        port: ports.kafka,
+        controllerPort: ports.kafkaController,
+      }),
+      registryServer({
+        jars: jars.registry,
+        classes: new ClassArchive(jars.classes, 'registry'),
+        dataDir: path.join(data, 'registry'),
+        port: ports.registry,
+        managementPort: ports.registryManagement,
+      }),
+      connectServer({
+        jars: jars.kafka,
+        classes: new ClassArchive(jars.classes, 'connect'),
+        plugins: jars.plugins,
+        configDir: config,
+        port: ports.connect,
+        kafkaBrokers: layout.addresses.kafkaBrokers,
+        connectorEnv: {
+          SOURCE_DB_HOST: sourceDb.host,
+          SOURCE_DB_PORT: String(sourceDb.port),
+          SOURCE_DB_NAME: 'notes',
+          SOURCE_DB_USER: 'notes_debezium',
+          SOURCE_DB_PASSWORD: secrets.passwords.notes_debezium ?? '',
+        },
+      }),
+    ],
+    services: SERVICES.map((name: ServiceName) => serviceProcess(name, layout.environments[name])),
+  }
+}
