@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import { answerClientErrors } from './http-client-error.ts'
@@ -39,6 +39,7 @@ export async function startHttpServer(app: Express, host: string, port: number):
       resolve()
     })
   })
+  const endConnections = connectionsEndWithTheirAnswer(server)
   const bound = (server.address() as AddressInfo).port
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
@@ -46,11 +47,35 @@ export async function startHttpServer(app: Express, host: string, port: number):
     close: () =>
       new Promise<void>((resolve) => {
         const cut = setTimeout(() => server.closeAllConnections(), HTTP_LIMITS.drainMs)
+        const idle = setInterval(() => server.closeIdleConnections(), 100)
         server.close(() => {
           clearTimeout(cut)
+          clearInterval(idle)
           resolve()
         })
-        server.closeIdleConnections()
+        endConnections()
       }),
+  }
+}
+
+/**
+ * `server.close()` goes on serving connections that are kept alive; a busy client would hold the process
+ * until the cut, and lose an answer by it. After the returned function was called, every answer says
+ * Connection: close, so that its client goes elsewhere.
+ */
+function connectionsEndWithTheirAnswer(server: Server): () => void {
+  const unanswered = new Set<ServerResponse>()
+  let ending = false
+  const endAfter = (res: ServerResponse) => {
+    if (!res.headersSent) res.setHeader('Connection', 'close')
+  }
+  server.prependListener('request', (_req, res) => {
+    if (ending) endAfter(res)
+    unanswered.add(res)
+    res.once('close', () => unanswered.delete(res))
+  })
+  return () => {
+    ending = true
+    for (const res of unanswered) endAfter(res)
   }
 }
