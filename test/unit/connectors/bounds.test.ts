@@ -37,6 +37,7 @@ function run(
       // Made anew, the slot starts at the end of the WAL and has never seen what was before.
       incarnation++
       flushed = wal
+      wal += step.walGrows
     }
     if (step.active) flushed += Math.floor((wal - flushed) * step.slotTakes)
     const step2 = remember(
