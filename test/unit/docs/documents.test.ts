@@ -72,7 +72,6 @@ describe('docs/limits.md', () => {
       `| Records in \`notes.revisions\` | ${REVISIONS_RETENTION_MS / 86_400_000} days;`,
     )
     expect(limits).toContain(`alarm at ${WAL_ALARM_SHARE * 100} %`)
-    expect(repositoryFile('lab/layout.ts')).toContain("max_slot_wal_keep_size: '4GB'")
     const connector = JSON.parse(repositoryFile('connectors/outbox-connector.json')).config
     expect(connector['heartbeat.action.query']).toContain('- 3600')
   })
