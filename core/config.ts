@@ -65,7 +65,7 @@ export const VARIABLES = {
     .int()
     .min(1)
     .max(1_000_000)
-    .default(1_000)
+    .default(2_000)
     .describe('Requests per second and token subject that the write API takes; above it answers 429.'),
   AUTH_ISSUER: z.string().min(1).describe('Required iss of every token.'),
   AUTH_AUDIENCE: z.string().min(1).describe('Required aud of every token.'),

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import type { Logger } from './log.ts'
+import { traceIdOf } from './trace.ts'
 
 /**
  * Every error an API answers with, by stable code. `title` is the same for every occurrence (RFC 9457);
@@ -146,7 +147,12 @@ export const problemHandler =
     // A 503 without a cause is an expected answer (a revision that is not there yet): metrics count those.
     if (problem.status === 500 || (problem.status > 500 && problem.cause !== undefined))
       logger.error(
-        { err: problem.cause ?? problem, method: req.method, code: problem.code },
+        {
+          err: problem.cause ?? problem,
+          method: req.method,
+          code: problem.code,
+          traceId: traceIdOf(res.get('traceparent')),
+        },
         'request failed',
       )
     if (res.headersSent) next(error)

@@ -47,8 +47,11 @@ export function saveNote(parts: SaveNoteParts): RequestHandler {
         traceparent: traceparentOf(req),
       }
       const start = performance.now()
-      outcome = 'failed'
-      const decided = await decide(parts, request)
+      const decided = await decide(parts, request).catch((error: unknown) => {
+        outcome = 'failed'
+        log(parts.logger, request, { outcome: 'failed' }, performance.now() - start)
+        throw error
+      })
       outcome = decided.outcome
       log(parts.logger, request, decided, performance.now() - start)
       answer(res, command, decided)
@@ -165,8 +168,13 @@ function revisionConflict(
   )
 }
 
-/** One line for each command that was decided; the trace id joins it to the caller's logs. */
-function log(logger: Logger, request: Request, decided: Coalesced, durationMs: number): void {
+/** One line for each command; the trace id joins it to the caller's logs and to the reason of a failure. */
+function log(
+  logger: Logger,
+  request: Request,
+  decided: Coalesced | { readonly outcome: 'failed' },
+  durationMs: number,
+): void {
   const { command, traceparent, principal, idempotencyKey } = request
   logger.info(
     {
