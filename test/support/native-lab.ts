@@ -3,7 +3,7 @@ import { importJWK, type JWK, SignJWT } from 'jose'
 import { ControlClient } from '../../lab/control-client.ts'
 import type { ProcessName, ServiceName } from '../../lab/names.ts'
 import { type LabState, readLabState } from '../../lab/state.ts'
-import type { Lab, TokenOptions } from './lab.ts'
+import type { Lab, TokenOptions } from './lab-interface.ts'
 import { waitScale } from './wait.ts'
 
 /** The lab of a folder, by its lab.json and its supervisor's control socket. */
