@@ -61,31 +61,53 @@ export async function findPosition(
     if (alignment.status !== 'continue') return alignment
     return { status: 'at', nextTouch: after(alignment.from - 1), revision: alignment.revision }
   }
-  for (const candidate of partCandidates(canonical, digests)) {
-    const touch = touches[places[candidate] ?? -1]
-    if (touch && (await isRevision(noteId, canonical.revision, touch, parts))) {
-      return { status: 'at', nextTouch: after(candidate), revision: canonical.revision + 1 }
-    }
+  const version = await chooseCandidate(noteId, canonical.revision, {
+    ...parts,
+    candidates: partCandidates(canonical, digests).flatMap((index) => {
+      const touch = touches[places[index] ?? -1]
+      return touch ? [{ index, touch }] : []
+    }),
+  })
+  const nextTouch = version === undefined ? 0 : after(version)
+  return { status: 'at', nextTouch, revision: canonical.revision + 1 }
+}
+
+/**
+ * The version that *is* the canonical revision: the one the write API has a receipt for. When it has none
+ * for any (their retention is over, or somebody else saved the same text), the latest with that content.
+ */
+async function chooseCandidate(
+  noteId: string,
+  revision: number,
+  parts: {
+    readonly candidates: readonly { readonly index: number; readonly touch: Touch }[]
+    readonly blobs: BlobReader
+    readonly writeApi: WriteApi
+  },
+): Promise<number | undefined> {
+  let sameContent: number | undefined
+  for (const { index, touch } of parts.candidates) {
+    const answer = await askWhetherSaved(noteId, revision, touch, parts)
+    if (answer === 'yes') return index
+    if (answer === 'same-content') sameContent ??= index
   }
-  return { status: 'at', nextTouch: 0, revision: canonical.revision + 1 }
+  return sameContent
 }
 
 /**
  * Was this touch saved as this revision, which exists? Sends its command again: the write API replays its
  * answer, or refuses, but can write nothing, as the note is past that revision's predecessor.
  */
-async function isRevision(
+async function askWhetherSaved(
   noteId: string,
   revision: number,
   touch: Touch,
   { blobs, writeApi }: { readonly blobs: BlobReader; readonly writeApi: WriteApi },
-): Promise<boolean> {
+): Promise<'yes' | 'same-content' | 'no'> {
   const version = await readVersion(touch, blobs)
-  if (version.status === 'unusable') return false
-  const outcome = await writeApi.publish(
-    { noteId, revision, ...version.content },
-    keyForCommit(touch.commit, noteId),
-  )
-  // Without a receipt (its retention is over) the same content under that revision has to be enough.
-  return outcome.status === 'replayed' || (outcome.status === 'conflict' && outcome.sameContent)
+  if (version.status === 'unusable') return 'no'
+  const command = { noteId, revision, ...version.content }
+  const outcome = await writeApi.publish(command, keyForCommit(touch.commit, noteId))
+  if (outcome.status === 'replayed') return 'yes'
+  return outcome.status === 'conflict' && outcome.sameContent ? 'same-content' : 'no'
 }
