@@ -199,3 +199,23 @@ test('SIGTERM under load: what was acknowledged is there, the rest was never hal
   // Every request that was taken was answered too: an orderly end leaves nobody in doubt.
   expect(stored.size).toBe(acknowledged.length)
 })
+
+test('SIGTERM while a command is under way: it is answered, and its connection ends with the answer', async () => {
+  const stopping = await startWriteApi(lab)
+  const agent = new http.Agent({ keepAlive: true })
+  const noteId = uniqueNoteId()
+  await stopping.save({ noteId, revision: 1 }, { agent })
+  const hold = await holdNote(noteId)
+  const underWay = stopping.save({ noteId, revision: 2 }, { agent })
+  await hold.waiter()
+  const ended = stopping.end('SIGTERM')
+  await waitFor('no new connections', async () => {
+    const refused = await stopping.raw('/livez').catch((error: { code?: string }) => error.code)
+    return refused === 'ECONNREFUSED'
+  })
+  await hold.release()
+  const answer = await underWay
+  expect([answer.status, answer.headers.get('connection')]).toEqual([202, 'close'])
+  expect(await ended).toBe(0)
+  agent.destroy()
+})
