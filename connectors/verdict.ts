@@ -48,7 +48,7 @@ export type RelayFacts = {
 }
 
 const SLOT_ADVICE =
-  'Writing may go on: PostgreSQL keeps every revision. Do not drop the slot or reset offsets: see "slot" in docs/runbook.md'
+  'Writing may go on: PostgreSQL keeps every revision. Do not drop the slot or reset offsets by themselves: docs/runbook.md, "The slot is gone"'
 
 const SLOT_REASONS: Readonly<Record<SlotFault, string>> = {
   'slot-unrecorded': 'Setup has recorded no replication slot, so nothing can be said to be confirmed.',
