@@ -10,8 +10,13 @@ const MAIN: Readonly<Record<ServiceName, string>> = {
   watcher: 'connectors/main.ts',
 }
 
-/** Bounds the space for young objects: left alone it grows under load and is not given back. */
-const NODE_FLAGS = ['--max-semi-space-size=4'] as const
+/**
+ * Four processes in 400 MB, after thousands of notes too: the space for young objects is bounded (left
+ * alone it grows under load and is not given back), one garbage collection helper thread instead of four,
+ * two malloc arenas instead of eight a core.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=2', '--v8-pool-size=1'] as const
+const MEMORY_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
 
 /** One of our own processes, as the lab starts it. */
 export function serviceProcess(name: ServiceName, env: Readonly<Record<string, string>>): ProcessSpec {
@@ -20,7 +25,7 @@ export function serviceProcess(name: ServiceName, env: Readonly<Record<string, s
     command: process.execPath,
     args: () => [...NODE_FLAGS, path.join(REPOSITORY, MAIN[name])],
     cwd: REPOSITORY,
-    env: { ...baseEnvironment(), ...env },
+    env: { ...baseEnvironment(), ...MEMORY_ENVIRONMENT, ...env },
     stopSignal: 'SIGTERM',
     isReady: () => answersOk(`http://${env.HOST}:${env.PORT}/readyz`),
   }
