@@ -50,7 +50,11 @@ export function createKafka({ brokers, clientId, logger, retries = 8 }: KafkaOpt
   })
 }
 
-function levelOf({ level }: LogEntry): 'error' | 'warn' | 'debug' {
+/** What every rebalance says, on every member. kafkajs joins again by itself; it is no error of anybody. */
+const REBALANCE = /group is rebalancing|generation id is not valid|coordinator is not aware of this member/
+
+function levelOf({ level, log }: LogEntry): 'error' | 'warn' | 'debug' {
+  if (REBALANCE.test(`${log.error} ${log.message}`)) return 'debug'
   if (level === logLevel.ERROR) return 'error'
   return level === logLevel.WARN ? 'warn' : 'debug'
 }

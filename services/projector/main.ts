@@ -21,6 +21,7 @@ import { Observer } from './observer.ts'
 const CATALOG_GENERATION = 1
 /** Partitions applied side by side, each on a connection of its own. */
 const CONCURRENCY = 6
+const KAFKA_ANSWER_LIMIT_MS = 5_000
 
 const logger = createLogger('projector', process.env.LOG_LEVEL ?? 'info')
 
@@ -52,7 +53,7 @@ await runService(logger, async (onStop, fail) => {
         topic: config.KAFKA_TOPIC,
         concurrency: CONCURRENCY,
       }),
-      offsets: new EndOffsetReader(kafka),
+      offsets: new EndOffsetReader(kafka, KAFKA_ANSWER_LIMIT_MS),
       observer: new Observer(consumption.name, metrics, logger),
       fail,
     })

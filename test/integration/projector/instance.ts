@@ -25,8 +25,15 @@ export type ProjectorInstance = {
 }
 
 export async function startProjector(lab: Lab, env: Record<string, string>): Promise<ProjectorInstance> {
-  const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH, ...lab.environment('projector'), PORT: '0', ...env },
+  // As the lab starts it (lab/services.ts): memory is measured in one of the tests.
+  const child = spawn(process.execPath, ['--max-semi-space-size=2', '--v8-pool-size=1', MAIN], {
+    env: {
+      PATH: process.env.PATH,
+      MALLOC_ARENA_MAX: '2',
+      ...lab.environment('projector'),
+      PORT: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const log: LogLine[] = []
