@@ -14,7 +14,8 @@ let api: WriteApi
 let owner: Awaited<ReturnType<typeof connectOwner>>
 beforeAll(async () => {
   owner = await connectOwner(lab.databases.source.notes_owner)
-  api = await startWriteApi(lab)
+  // As the lab runs it; else the young generation alone may grow by 64 MB.
+  api = await startWriteApi(lab, {}, ['--max-semi-space-size=2'])
 })
 afterAll(() => api.end('SIGTERM'))
 
