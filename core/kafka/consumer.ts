@@ -25,8 +25,6 @@ export type RecordBatch = {
   readonly nextOffset: number
   /** Offsets inside the batch that hold nothing at all, which `cleanup.policy=delete` never leaves. */
   readonly missingOffsets: number
-  /** Offset the next record appended to the partition will get, when this batch was fetched. */
-  readonly endOffset: number
 }
 
 export type Receiver = {

@@ -8,8 +8,8 @@ const ENTRIES = Symbol('headers in order')
 /**
  * kafkajs 2.2.4 builds a record's headers by copying the object for every header (the costliest part of
  * decoding a record), loses their order and that of repeated names, and mixes names such as "constructor"
- * with what every object inherits. Its decoder reduces the array of headers that readVarIntArray returns, and
- * uses that function for nothing else: this array reduces itself, to the same shape, with the entries kept.
+ * with what every object inherits. Its decoder reduces what readVarIntArray returns, and uses that function
+ * for nothing else: here it gets something that reduces itself, to the same shape, with the entries kept.
  */
 export function keepHeaderOrder(): void {
   const require = createRequire(import.meta.url)
@@ -19,8 +19,7 @@ export function keepHeaderOrder(): void {
   Decoder.prototype[ENTRIES] = true
   Decoder.prototype.readVarIntArray = function (this: unknown, reader: unknown) {
     const entries = read.call(this, reader) as Header[]
-    entries.reduce = (() => toHeaders(entries)) as unknown as typeof entries.reduce
-    return entries
+    return { reduce: () => toHeaders(entries) }
   }
 }
 

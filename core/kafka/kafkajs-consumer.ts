@@ -168,7 +168,6 @@ function toBatch({ batch }: EachBatchPayload): RecordBatch {
     firstOffset: first,
     nextOffset: next,
     missingOffsets: next - first - messagesWithinOffset.length,
-    endOffset: Number(batch.highWatermark),
   }
 }
 

@@ -10,7 +10,7 @@ import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { operationsRouter, type ReadinessCheck } from '../../core/operations.ts'
 import { RegistryClient } from '../../core/registry.ts'
-import { type OnStop, runService } from '../../core/service.ts'
+import { runService } from '../../core/service.ts'
 import { auditConsumption } from './audit/consumption.ts'
 import { catalogConsumption } from './catalog/consumption.ts'
 import { ProjectionConsumer } from './consumer.ts'
@@ -23,10 +23,11 @@ const CATALOG_GENERATION = 1
 const CONCURRENCY = 6
 const KAFKA_ANSWER_LIMIT_MS = 5_000
 
-const logger = createLogger('projector', process.env.LOG_LEVEL ?? 'info')
+const logger = createLogger('projector', 'info')
 
 await runService(logger, async (onStop, fail) => {
   const config = loadConfig(PROCESS_VARIABLES.projector)
+  logger.level = config.LOG_LEVEL
   const registry = createMetrics('projector')
   const metrics = createProjectorMetrics(registry)
   const decoder = new EnvelopeDecoder(new RegistryClient(config.SCHEMA_REGISTRY_URL), config.SCHEMA_SUBJECT)
@@ -78,12 +79,8 @@ await runService(logger, async (onStop, fail) => {
     ),
     ...start(auditConsumption, `${config.CONSUMER_GROUP_PREFIX}-audit`),
   ]
-  await serveOperations(checks, onStop)
-
-  async function serveOperations(readiness: ReadinessCheck[], onEnd: OnStop): Promise<void> {
-    const app = express().disable('x-powered-by').use(operationsRouter(registry, readiness))
-    const server = await startHttpServer(app, config.HOST, config.PORT)
-    onEnd('http server', () => server.close())
-    logger.info({ url: server.url, topic: config.KAFKA_TOPIC }, 'projector started')
-  }
+  const app = express().disable('x-powered-by').use(operationsRouter(registry, checks))
+  const server = await startHttpServer(app, config.HOST, config.PORT)
+  onStop('http server', () => server.close())
+  logger.info({ url: server.url, topic: config.KAFKA_TOPIC }, 'projector started')
 })

@@ -8,7 +8,6 @@ const batchAt = (firstOffset: number): RecordBatch => ({
   firstOffset,
   nextOffset: firstOffset + 1,
   missingOffsets: 0,
-  endOffset: 100,
 })
 const isSettled = async (promise: Promise<unknown>) =>
   (await Promise.race([promise.then(() => 'settled'), Promise.resolve('pending')])) === 'settled'
