@@ -3,7 +3,12 @@ import { stopLab } from './start.ts'
 
 const labDir = labDirectory()
 const begun = performance.now()
+const explain = setTimeout(
+  () => console.log('stopping; the first stop takes longer, it keeps what makes later starts quicker'),
+  4_000,
+)
 const what = await stopLab(labDir)
+clearTimeout(explain)
 const told = {
   lab: 'Everything is stopped; the data stays in',
   leftovers: 'The supervisor was dead; what it had left running is stopped. The data stays in',

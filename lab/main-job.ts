@@ -18,7 +18,8 @@ const Summary = z.object({
   unchanged: z.int(),
   failed: z.int(),
   elapsedMs: z.number(),
-  visibility: z.object({ visible: z.int(), notVisible: z.int() }).optional(),
+  failures: z.array(z.object({ path: z.string(), explanation: z.string() })),
+  visibility: z.object({ visible: z.int() }).optional(),
 })
 type Imported = {
   readonly summary: z.infer<typeof Summary>
@@ -41,22 +42,25 @@ const EXAMPLE_NUMBER = 100
 
 /**
  * Publishes the Markdown of the installed npm packages and shows what came of it.
- * @returns whether every note was published and is visible.
+ * @returns whether every note that was accepted is visible. A file that cannot be a note is reported only.
  */
 export async function runMainJob({ labDir, state, calledFrom, tell }: MainJobOptions): Promise<boolean> {
   tell('\nPublishing the Markdown of the installed npm packages')
   const { summary, example, firstVisibleAt } = await importMarkdown(labDir, state)
-  const complete = summary.failed === 0 && (summary.visibility?.notVisible ?? 0) === 0
+  const accepted = summary.published + summary.unchanged
+  const visible = summary.visibility?.visible ?? 0
+  const seconds = (summary.elapsedMs / 1000).toFixed(1)
   tell(
-    `${summary.published} notes published, ${summary.unchanged} unchanged, ${summary.failed} failed; ${summary.visibility?.visible ?? 0} of ${summary.notes} visible at the read API (${(summary.elapsedMs / 1000).toFixed(1)} s)`,
+    `${summary.published} notes published, ${summary.unchanged} unchanged (${seconds} s); ${visible} of ${accepted} visible at the read API`,
   )
-  if (!example) return complete
+  for (const { path: file, explanation } of summary.failures) tell(`  not published: ${file}. ${explanation}`)
+  if (!example) return visible >= accepted
   const journey = await readJourney(labDir, example)
   tell(`\nThe way of ${example.noteId}, revision ${example.revision}`)
   for (const line of wayOf(journey, firstVisibleAt)) tell(`  ${line}`)
   tell(`\nAddresses\n${columns(addressRows(state)).join('\n')}`)
   tell(`\nTry next\n${nextCommands({ labDir, state, calledFrom }, journey).join('\n')}`)
-  return complete
+  return visible >= accepted
 }
 
 function notesctl(labDir: string, args: readonly string[]) {

@@ -7,6 +7,7 @@ import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
 import { ClassArchive } from './servers/class-archive.ts'
 import { connectServer } from './servers/connect.ts'
+import { databasePlace } from './servers/database-place.ts'
 import { databaseUser } from './servers/database-user.ts'
 import { kafkaServer } from './servers/kafka.ts'
 import { postgresServer } from './servers/postgres.ts'
@@ -28,6 +29,7 @@ export async function processesOf(
   const { data, config } = labPaths(labDir)
   const ports = layout.ports as Ports
   const user = databaseUser()
+  const databases = databasePlace(labDir, user)
   const admin = (url: string) => url.replace(/\/[^/]*$/, '/postgres')
   const postgres = (
     name: 'source-db' | 'projection-db',
@@ -40,7 +42,7 @@ export async function processesOf(
       port,
       settings,
       user,
-      dataDir: path.join(data, name),
+      dataDir: path.join(databases, name),
       adminPassword: secrets.passwords[which] ?? '',
       adminUrl: admin(
         which === 'source_admin' ? layout.databases.sourceAdmin : layout.databases.projectionAdmin,

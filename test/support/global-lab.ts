@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { REPOSITORY } from '../../lab/paths.ts'
+import { removeLab } from '../../lab/servers/database-place.ts'
 import { startLab, stopLab } from '../../lab/start.ts'
 
 const labDir = path.resolve(process.env.TEST_LAB_DIR ?? path.join(REPOSITORY, '.lab-test'))
@@ -23,7 +23,7 @@ export default async function globalLab(project: TestProject): Promise<() => Pro
   shared.starting ??= (async () => {
     if (!keep) {
       await stopLab(labDir)
-      rmSync(labDir, { recursive: true, force: true })
+      removeLab(labDir)
     }
     await startLab(labDir, { onProgress: (line) => process.stdout.write(`lab  ${line}\n`) })
   })()
