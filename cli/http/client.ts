@@ -6,9 +6,13 @@ import { isRetryableStatus, pauseBeforeRetry, retryAfterMs } from './retry.ts'
 
 const ATTEMPT_LIMIT_MS = 30_000
 
+class AttemptTimeout extends Error {
+  override name = 'AttemptTimeout'
+}
+
 export type HttpAnswer = { readonly status: number; readonly headers: Headers; readonly body: unknown }
 export type HttpRequest = {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'HEAD' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly json?: unknown
   /** Statuses that are an answer here although they usually mean "try again". */
@@ -64,6 +68,9 @@ export class HttpClient {
   > {
     const authorization = this.#token && { Authorization: `Bearer ${await this.#token()}` }
     let answer: HttpAnswer
+    // Not AbortSignal.timeout: its signal, and with it the request, would live on until the time is over.
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(new AttemptTimeout()), ATTEMPT_LIMIT_MS)
     try {
       const response = await fetch(`${this.#baseUrl}${path}`, {
         method: request.method ?? 'GET',
@@ -75,7 +82,7 @@ export class HttpClient {
         },
         ...(request.json !== undefined && { body: JSON.stringify(request.json) }),
         redirect: 'error',
-        signal: AbortSignal.timeout(ATTEMPT_LIMIT_MS),
+        signal: limit.signal,
       })
       answer = {
         status: response.status,
@@ -84,6 +91,8 @@ export class HttpClient {
       }
     } catch (error) {
       return { status: 'retry', why: networkReason(error), askedForMs: undefined }
+    } finally {
+      clearTimeout(timer)
     }
     if (answer.status === 401 || answer.status === 403) throw this.#notPermitted(answer)
     if (isRetryableStatus(answer.status) && !request.answers?.includes(answer.status)) {
@@ -119,7 +128,7 @@ function parseJson(text: string): unknown {
 }
 
 function networkReason(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'TimeoutError') {
+  if (error instanceof AttemptTimeout) {
     return `gave no answer within ${ATTEMPT_LIMIT_MS / 1000} s`
   }
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined

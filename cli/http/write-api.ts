@@ -111,14 +111,12 @@ export class WriteApi {
     )
   }
 
-  /** Revision and digest of the canonical note, from its ETag. */
+  /** Revision and digest of the canonical note, from its ETag; its text is not fetched. */
   async canonical(noteId: string): Promise<Canonical> {
-    const note = await this.note(noteId)
-    if (!note) return { status: 'absent' }
-    const etag = parseEtag(note.etag)
-    if (!etag) {
-      throw new CliFailure('failed', `The write API sent no usable ETag for ${noteId} (${note.etag}).`)
-    }
+    const answer = await this.#http.request(notePath(noteId), { method: 'HEAD' })
+    if (answer.status === 404) return { status: 'absent' }
+    const etag = parseEtag(answer.headers.get('ETag'))
+    if (answer.status !== 200 || !etag) throw unexpected('the revision of the note', answer)
     return { status: 'present', ...etag }
   }
 
