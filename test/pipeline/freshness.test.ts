@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { clientOf } from '../support/client.ts'
+import { clientOf, jsonOf } from '../support/client.ts'
 import { useLab } from '../support/lab.ts'
 import { uniqueNoteId } from '../support/notes.ts'
 import { waitFor } from '../support/wait.ts'
@@ -33,7 +33,7 @@ describe('freshness', () => {
     await freshnessIs('current')
     await lab.stop('connect')
     const noteId = uniqueNoteId()
-    const { eventId } = await (await client.save({ noteId, revision: 1 })).json()
+    const { eventId } = await jsonOf(await client.save({ noteId, revision: 1 }))
 
     const stale = await freshnessIs('unknown')
     const later = await waitFor('ten more answers', async () => {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../core/note.ts'
-import { clientOf } from '../support/client.ts'
+import { clientOf, jsonOf } from '../support/client.ts'
 import { useLab } from '../support/lab.ts'
 import { uniqueNoteId } from '../support/notes.ts'
 import { waitFor } from '../support/wait.ts'
@@ -34,12 +34,12 @@ describe('the way of a note', () => {
     const noteId = uniqueNoteId()
     const answer = await client.save({ noteId, revision: 1, title: 'First', body: '# First\n' })
     expect(answer.status).toBe(202)
-    const accepted = await answer.json()
+    const accepted = await jsonOf(answer)
     expect(accepted).toMatchObject({ noteId, revision: 1, status: 'accepted' })
     expect(answer.headers.get('location')).toBe(`/events/${accepted.eventId}`)
 
     const visible = await readAtLeast(noteId, 1)
-    expect(await visible.json()).toMatchObject({ noteId, revision: 1, title: 'First', body: '# First\n' })
+    expect(await jsonOf(visible)).toMatchObject({ noteId, revision: 1, title: 'First', body: '# First\n' })
     expect(visible.headers.get('note-revision')).toBe('1')
 
     const confirmed = await waitFor('the event to be confirmed', async () => {
@@ -60,7 +60,7 @@ describe('the way of a note', () => {
       { noteId, revision: 1 },
       { headers: { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01` } },
     )
-    const { eventId } = await answer.json()
+    const { eventId } = await jsonOf(answer)
     const [intent] = await query(
       lab.databases.source.notes_verifier,
       'SELECT sha256(envelope) AS sha256, traceparent, transaction_id FROM outbox WHERE event_id = $1',
@@ -89,7 +89,7 @@ describe('the way of a note', () => {
   ])('shows equal bytes for %s', async (_what, body) => {
     const noteId = uniqueNoteId()
     expect((await client.save({ noteId, revision: 1, body })).status).toBe(202)
-    const shown = await (await readAtLeast(noteId, 1)).json()
+    const shown = await jsonOf(await readAtLeast(noteId, 1))
     expect(shown.body === body).toBe(true)
   })
 
@@ -107,7 +107,7 @@ describe('the way of a note', () => {
     for (let revision = 1; revision <= 20; revision++) {
       expect((await client.save({ noteId, revision, body: `Revision ${revision}` })).status).toBe(202)
     }
-    const last = await (await readAtLeast(noteId, 20)).json()
+    const last = await jsonOf(await readAtLeast(noteId, 20))
     reading = false
     await reader
     expect(last.body).toBe('Revision 20')
@@ -135,7 +135,7 @@ describe('the way of a note', () => {
 
   it('can be looked at with kcat: keyed by note, event id, type and revision as headers', async () => {
     const noteId = uniqueNoteId()
-    const { eventId } = await (await client.save({ noteId, revision: 1 })).json()
+    const { eventId } = await jsonOf(await client.save({ noteId, revision: 1 }))
     await readAtLeast(noteId, 1)
     const { stdout } = await run(
       'kcat',

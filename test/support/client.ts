@@ -11,6 +11,11 @@ export type Command = {
   visibility?: 'public' | 'withdrawn'
 }
 
+/** A JSON answer. What it must hold is the test's to check, so its members are not typed here. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Answer = any
+export const jsonOf = (response: Response): Promise<Answer> => response.json()
+
 export type SaveOptions = { key?: string; token?: string; headers?: Record<string, string> }
 
 /** Speaks to the lab's APIs as an editor and as a reader would: over HTTP, nothing else. */
@@ -38,9 +43,9 @@ export function clientOf(lab: Lab) {
       }),
     /** GET of the write API with an editor's token. */
     authorized,
-    event: async (eventId: string) => (await authorized(`/events/${eventId}`)).json(),
+    event: async (eventId: string) => jsonOf(await authorized(`/events/${eventId}`)),
     publication: async (noteId: string, revision: number) =>
-      (await authorized(`/publications/${noteId}/${revision}`)).json(),
+      jsonOf(await authorized(`/publications/${noteId}/${revision}`)),
     /** GET of the public read API. */
     read: (path: string, headers: Record<string, string> = {}) =>
       fetch(`${lab.addresses.readApiUrl}${path}`, { headers }),
