@@ -44,9 +44,7 @@ export class TouchReplay {
         .filter(({ path, blob }) => this.#at(path) !== blob)
     }
     const changedAgainst = others.map((list) => new Set(list.map((change) => change.path)))
-    return first.filter(
-      ({ path, blob }) => changedAgainst.every((paths) => paths.has(path)) && this.#at(path) !== blob,
-    )
+    return first.filter(({ path }) => changedAgainst.every((paths) => paths.has(path)))
   }
 
   #at(path: string): string | null {

@@ -118,6 +118,29 @@ describe('a git history as versions of files', () => {
     await expectTipReached(repository)
   })
 
+  test('a conflict settled in a merge on a side branch counts, what that merge only brings over does not', async () => {
+    using repository = new GitRepository()
+    repository.commit({ 'a.md': 'base', 'b.md': 'base' })
+    repository.git('checkout', '--quiet', '-b', 'side')
+    repository.commit({ 'a.md': 'side' })
+    repository.git('checkout', '--quiet', 'main')
+    repository.commit({ 'a.md': 'main', 'b.md': 'main' })
+    repository.git('checkout', '--quiet', 'side')
+    repository.git('merge', '--quiet', '--no-commit', '--strategy-option=ours', 'main')
+    repository.commit({ 'a.md': 'settled' })
+    repository.git('checkout', '--quiet', 'main')
+    repository.git('merge', '--quiet', '--no-ff', '--message', 'merge', 'side')
+    expect(await told(repository)).toEqual([
+      'a.md=base',
+      'b.md=base',
+      'a.md=main',
+      'b.md=main',
+      'a.md=side',
+      'a.md=settled',
+    ])
+    await expectTipReached(repository)
+  })
+
   test('versions already told keep their place when a branch is merged later', async () => {
     using repository = new GitRepository()
     repository.commit({ 'a.md': '1' })
