@@ -36,7 +36,9 @@ const UP_LIMIT_MS = 120_000
  */
 export async function startLab(labDir: string, options: StartOptions = {}): Promise<Started> {
   const tell = options.onProgress ?? (() => {})
-  const running = await runningLab(labDir)
+  const found = await runningLab(labDir)
+  const running = (await found?.tryReport())?.phase === 'failed' ? undefined : found
+  if (found && !running) await stopLab(labDir)
   if (running) {
     const report = await followUntilUp(
       running,
@@ -77,7 +79,13 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
     await sleep(50)
   }
   const client = new ControlClient(readLabState(labDir)?.controlSocket ?? '')
-  return { client, wasRunning: false, report: await followUntilUp(client, alive, tell) }
+  try {
+    return { client, wasRunning: false, report: await followUntilUp(client, alive, tell) }
+  } catch (error) {
+    // Half a lab helps nobody; its logs stay.
+    await stopLab(labDir)
+    throw error
+  }
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

@@ -69,7 +69,15 @@ export function kafkaServer({
       if (existsSync(path.join(dataDir, 'meta.properties'))) return
       mkdirSync(dataDir, { recursive: true })
       const clusterId = randomBytes(16).toString('base64url')
-      const format = ['format', '--standalone', '--ignore-formatted', '-t', clusterId, '-c', config]
+      // With = because an id may begin with a dash.
+      const format = [
+        'format',
+        '--standalone',
+        '--ignore-formatted',
+        `--cluster-id=${clusterId}`,
+        '-c',
+        config,
+      ]
       await run(javaCommand(), [...java, 'kafka.tools.StorageTool', ...format], { cwd: configDir, env })
     },
     isReady: async () => {
