@@ -6,6 +6,7 @@ import { createLogger } from '../../../core/log.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 import { notesctl, notesctlJson, startNotesctl } from '../../support/notesctl.ts'
+import { waitFor } from '../../support/wait.ts'
 
 const lab = useLab()
 const kafka = createKafka({
@@ -136,10 +137,11 @@ describe('notesctl topic cat', () => {
 
 describe('notesctl relay status', () => {
   test('running: connector, task, slot and offsets, code 0', async () => {
-    const status = await notesctlJson<{ verdict: string; slot: { value: { active: boolean } } }>(lab, [
-      'relay',
-      'status',
-    ])
+    // Other tests take Connect down: it may still be catching up.
+    const status = await waitFor('the relay to run', async () => {
+      const end = await notesctl(lab, ['relay', 'status', '--json'])
+      return end.code === 0 && JSON.parse(end.stdout)
+    })
     expect(status).toMatchObject({ verdict: 'running', slot: { value: { active: true } } })
     expect((await notesctl(lab, ['relay', 'status'])).stdout).toMatch(/^running: /)
   })
