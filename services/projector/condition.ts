@@ -76,7 +76,7 @@ export class PartitionCondition {
     if (this.#complaint !== alarm.message) {
       this.#complaint = alarm.message
       this.#observer.alarm(alarm.reason, alarm.message, { partition })
-    }
+    } else this.#observer.debug('looked again: still stopped', { partition, alarm: alarm.reason })
     this.#become({
       status: 'stopped',
       reason: `partition ${partition} stopped: ${alarm.reason}: ${alarm.message}`,

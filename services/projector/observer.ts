@@ -40,6 +40,10 @@ export class Observer {
     this.#logger.warn(facts, message)
   }
 
+  debug(message: string, facts: Record<string, unknown>): void {
+    this.#logger.debug(facts, message)
+  }
+
   info(message: string, facts: Record<string, unknown>): void {
     this.#logger.info(facts, message)
   }

@@ -28,7 +28,7 @@ const countNotes = async (prefix: string) => {
   return row?.count
 }
 const alarmLine = (projector: ProjectorInstance, alarm: string) =>
-  projector.log.find((line) => line.alarm === alarm && line.consumer === 'catalog')
+  projector.log.find((line) => line.alarm === alarm && line.consumer === 'catalog' && line.level === 'error')
 
 /** Applies `count` records with a projector that then ends. */
 async function applyAndEnd(count: number) {
@@ -68,8 +68,14 @@ test('a topic that was deleted and made anew is noticed before anything of it is
   await applyAndEnd(5)
   await recreateTopic()
   await publish(7, 'second')
-  const projector = await stage.start()
+  const projector = await stage.start({ LOG_LEVEL: 'debug' })
   await expectStopped(projector, 'topic-recreated')
+  // Not only at first sight: it looks again, in case a person has decided.
+  for (const consumer of ['catalog', 'audit']) {
+    await waitFor(`${consumer} has looked again`, () =>
+      projector.log.some((line) => line.consumer === consumer && line.msg.includes('still stopped')),
+    )
+  }
   expect(await countNotes('second')).toBe(0)
 })
 
@@ -161,7 +167,9 @@ test('the statement in the alarm lets the running projector go on, in a new inca
   await publish(3, 'second')
   const projector = await stage.start()
   await expectStopped(projector, 'topic-shorter')
-  for (const line of projector.log.filter(({ alarm }) => alarm === 'topic-shorter')) {
+  for (const line of projector.log.filter(
+    ({ alarm, level }) => alarm === 'topic-shorter' && level === 'error',
+  )) {
     const statement = /run as projection_owner: (UPDATE [^;]+);/.exec(line.msg)?.[1] ?? ''
     await stage.sql(statement)
   }
