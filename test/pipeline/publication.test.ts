@@ -122,7 +122,10 @@ describe('the way of a note', () => {
     await client.save({ noteId, revision: 2, visibility: 'withdrawn' })
     expect((await readAtLeast(noteId, 2)).status).toBe(410)
     expect((await client.read(`/notes/${noteId}`, { 'if-none-match': etag })).status).toBe(410)
-    expect((await client.publication(noteId, 2)).visible).toMatchObject({ revision: 2 })
+    expect((await client.publication(noteId, 2)).visible).toMatchObject({
+      answer: 'withdrawn',
+      shownRevision: 2,
+    })
   })
 
   it('gives an editor and a reader the same ETag for the same content', async () => {

@@ -5,7 +5,7 @@ import { REPOSITORY } from '../../lab/paths.ts'
 
 export type MarkdownFile = { readonly path: string; readonly bytes: Buffer }
 
-export const NODE_MODULES = path.join(REPOSITORY, 'node_modules')
+const NODE_MODULES = path.join(REPOSITORY, 'node_modules')
 
 /** Text written by other people: the Markdown of the installed npm packages, in a stable order. */
 export async function installedMarkdown(): Promise<readonly MarkdownFile[]> {
