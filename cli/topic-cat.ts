@@ -1,4 +1,4 @@
-import { EnvelopeDecoder } from '../core/envelope.ts'
+import { EnvelopeDecoder } from '../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../core/kafka/consumer.ts'
 import { readTopic } from '../core/kafka/reader.ts'
 import { KafkaUnavailable } from '../core/kafka/topics.ts'

@@ -1,4 +1,4 @@
-import type { Decoded } from '../core/envelope.ts'
+import type { Decoded } from '../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../core/kafka/consumer.ts'
 import { printable } from './output.ts'
 

@@ -1,6 +1,6 @@
 // `npm run schemas:check`: may the working schema be registered and released?
 import { fileURLToPath } from 'node:url'
-import { SHIPPED_SCHEMA } from '../core/envelope.ts'
+import { SHIPPED_SCHEMA } from '../core/event-schema.ts'
 import { problemsOf, releaseStateOf } from './compatibility.ts'
 import { readReleases, SUMS_FILE } from './releases.ts'
 

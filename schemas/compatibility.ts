@@ -1,5 +1,5 @@
 import avsc from 'avsc'
-import { isSameSchema } from '../core/envelope.ts'
+import { isSameSchema } from '../core/event-schema.ts'
 
 /** One rule that a schema breaks, for a person. */
 export type SchemaProblem = string

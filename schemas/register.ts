@@ -1,5 +1,5 @@
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
-import { isSameSchema, SHIPPED_SCHEMA } from '../core/envelope.ts'
+import { isSameSchema, SHIPPED_SCHEMA } from '../core/event-schema.ts'
 import { RegistryClient, RegistryUnavailable } from '../core/registry.ts'
 
 /**

@@ -1,9 +1,9 @@
-import type { Decoded, UndecodableReason } from '../../core/envelope.ts'
+import type { Decoded, UndecodableReason } from '../../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import { NOTE_ID_PATTERN, type NoteEvent } from '../../core/note.ts'
 import { eventIdOf } from './record-facts.ts'
 
-/** Why a record can never be applied. Stable codes; beside them those of core/envelope.ts. */
+/** Why a record can never be applied. Stable codes; beside them those of core/envelope-decoder.ts. */
 export type QuarantineReason =
   | UndecodableReason
   /** The record's key is not the event's note: it may lie in the wrong partition, without order. */

@@ -1,5 +1,5 @@
 import { contentDigest } from '../../core/content-digest.ts'
-import type { Decoded, EnvelopeDecoder, Undecodable } from '../../core/envelope.ts'
+import type { Decoded, EnvelopeDecoder, Undecodable } from '../../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import type { NoteEvent } from '../../core/note.ts'
 import { type Admitted, admissionOf, type Refusal } from './decide.ts'

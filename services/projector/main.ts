@@ -1,7 +1,7 @@
 import express from 'express'
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
 import { createPool } from '../../core/database.ts'
-import { EnvelopeDecoder } from '../../core/envelope.ts'
+import { EnvelopeDecoder } from '../../core/envelope-decoder.ts'
 import { startHttpServer } from '../../core/http-server.ts'
 import { createKafka } from '../../core/kafka/client.ts'
 import { KafkajsConsumer } from '../../core/kafka/kafkajs-consumer.ts'

@@ -1,7 +1,7 @@
 import { bearerAuthentication } from '../../core/auth.ts'
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
 import { createPool } from '../../core/database.ts'
-import { EnvelopeEncoder } from '../../core/envelope.ts'
+import { EnvelopeEncoder } from '../../core/envelope-encoder.ts'
 import { startHttpServer } from '../../core/http-server.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'

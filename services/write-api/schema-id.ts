@@ -1,5 +1,5 @@
 import { isTransientDatabaseError, type Pool } from '../../core/database.ts'
-import { isSameSchema, SHIPPED_SCHEMA } from '../../core/envelope.ts'
+import { isSameSchema, SHIPPED_SCHEMA } from '../../core/event-schema.ts'
 import type { Logger } from '../../core/log.ts'
 import { type RegistryClient, RegistryUnavailable } from '../../core/registry.ts'
 import { StartupError } from '../../core/service.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { EnvelopeEncoder, SHIPPED_SCHEMA } from '../../core/envelope.ts'
+import { EnvelopeEncoder } from '../../core/envelope-encoder.ts'
+import { SHIPPED_SCHEMA } from '../../core/event-schema.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import type { Lab } from './lab.ts'
 

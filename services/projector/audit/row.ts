@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { schemaIdOf } from '../../../core/envelope.ts'
+import { schemaIdOf } from '../../../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../../../core/kafka/consumer.ts'
 import { brokerTimeOf, eventIdOf, headerText, noteIdOf, revisionOf, traceparentOf } from '../record-facts.ts'
 

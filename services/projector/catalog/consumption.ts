@@ -1,4 +1,4 @@
-import type { EnvelopeDecoder } from '../../../core/envelope.ts'
+import type { EnvelopeDecoder } from '../../../core/envelope-decoder.ts'
 import type { Consumption } from '../consumption.ts'
 import {
   type Admitted,

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { SHIPPED_SCHEMA } from '../../../core/envelope.ts'
+import { SHIPPED_SCHEMA } from '../../../core/event-schema.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 import { waitFor } from '../../support/wait.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SHIPPED_SCHEMA } from '../../../core/envelope.ts'
+import { SHIPPED_SCHEMA } from '../../../core/event-schema.ts'
 import { RegistryClient } from '../../../core/registry.ts'
 import { COMPATIBILITY_LEVEL, registerSchemas, SchemaRegistrationFailed } from '../../../schemas/register.ts'
 import { useLab } from '../../support/lab.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EnvelopeDecoder } from '../../../core/envelope.ts'
+import { EnvelopeDecoder } from '../../../core/envelope-decoder.ts'
 import { RegistryClient } from '../../../core/registry.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'

@@ -1,13 +1,9 @@
 import avsc from 'avsc'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  EnvelopeDecoder,
-  EnvelopeEncoder,
-  isSameSchema,
-  SHIPPED_SCHEMA,
-  schemaIdOf,
-} from '../../../core/envelope.ts'
+import { EnvelopeDecoder, schemaIdOf } from '../../../core/envelope-decoder.ts'
+import { EnvelopeEncoder } from '../../../core/envelope-encoder.ts'
+import { isSameSchema, SHIPPED_SCHEMA } from '../../../core/event-schema.ts'
 import { LIMITS, type NoteEvent } from '../../../core/note.ts'
 import { type RegistryClient, RegistryUnavailable } from '../../../core/registry.ts'
 

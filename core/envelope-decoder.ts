@@ -1,44 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import avsc from 'avsc'
 import { z } from 'zod'
+import { SHIPPED_SCHEMA } from './event-schema.ts'
 import { EventType, LIMITS, type NoteEvent, NoteId, Revision, Visibility } from './note.ts'
 import { type RegistryClient, RegistryUnavailable } from './registry.ts'
 
-/** The event schema this version ships, as text. */
-export const SHIPPED_SCHEMA = readFileSync(new URL('../schemas/note-revision.avsc', import.meta.url), 'utf8')
-
 /** Confluent wire format: byte 0x00, schema id as 4 bytes big endian, Avro body. */
 export const WIRE = { magic: 0, headerBytes: 5 } as const
-
-/** Same schema, whatever its spacing, documentation or order of JSON keys? */
-export function isSameSchema(a: string, b: string): boolean {
-  return canonical(a) === canonical(b)
-}
-const canonical = (schema: string) =>
-  JSON.stringify(avsc.Type.forSchema(JSON.parse(schema, withoutDoc)).schema({ exportAttrs: true }))
-const withoutDoc = (name: string, value: unknown) => (name === 'doc' ? undefined : value)
-
-/** Encodes events under one known schema id; needs no registry at run time. */
-export class EnvelopeEncoder {
-  readonly schemaId: number
-  readonly #registry: SchemaRegistry
-
-  constructor(schemaId: number) {
-    this.schemaId = schemaId
-    // Only its encoder is used: the id is put into its cache, so that it never asks a registry.
-    this.#registry = new SchemaRegistry({ host: 'http://registry.invalid' })
-    this.#registry.cache.setSchema(
-      schemaId,
-      SchemaType.AVRO,
-      avsc.Type.forSchema(JSON.parse(SHIPPED_SCHEMA)) as never,
-    )
-  }
-
-  encode(event: NoteEvent): Promise<Buffer> {
-    return this.#registry.encode(this.schemaId, event)
-  }
-}
 
 /** Why a value can never be decoded. Stable codes, shown to operators. */
 export type UndecodableReason =
