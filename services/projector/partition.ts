@@ -133,7 +133,7 @@ export class PartitionWorker<P extends Prepared> {
       observer.alarm('hole', message, { partition })
     }
     if (batch.missingOffsets > 0) {
-      const message = `${batch.missingOffsets} offsets of ${topic}, partition ${partition} between ${batch.firstOffset} and ${batch.nextOffset} hold no record. Is its cleanup.policy delete? Find missing revisions with: notesctl verify.`
+      const message = `${batch.missingOffsets} offsets of ${topic}, partition ${partition} between ${batch.firstOffset} and ${batch.nextOffset} hold no record. Is its cleanup.policy delete? What is missing: docs/runbook.md, "A partition is not read on".`
       observer.alarm('missing-offsets', message, { partition })
     }
     return start === 'as-asked'

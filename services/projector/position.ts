@@ -99,7 +99,7 @@ function alarmOf(
   }[reason]
   return {
     reason,
-    message: `${what} Nothing of this partition is applied until a person decides. Find the missing revisions with: notesctl verify. ${howToGoOn(place, extent, progress)}`,
+    message: `${what} Nothing of this partition is applied until a person decides. What is missing, and what to do: docs/runbook.md, "A partition is not read on". ${howToGoOn(place, extent, progress)}`,
   }
 }
 

@@ -59,7 +59,7 @@ async function expectStopped(projector: ProjectorInstance, reason: string) {
   const line = alarmLine(projector, reason)
   expect(line?.level).toBe('error')
   expect(line?.msg).toContain(`partition ${PARTITION}`)
-  expect(line?.msg).toContain('notesctl verify')
+  expect(line?.msg).toContain('docs/runbook.md')
   expect(await projector.metric('projector_alarms_total', { reason, consumer: 'catalog' })).toBe(1)
   expect(await projector.metric('projector_partition_stopped', { consumer: 'catalog' })).toBe(1)
 }

@@ -56,7 +56,7 @@ test.each([
   const position = decidePosition(place, progressAt(40), extent)
   if (position.status !== 'stop') throw new Error(`not stopped: ${position.status}`)
   expect(position.alarm.reason).toBe(reason)
-  for (const fact of [...facts, 'partition 3', 'notesctl verify', 'UPDATE catalog.progress']) {
+  for (const fact of [...facts, 'partition 3', 'docs/runbook.md', 'UPDATE catalog.progress']) {
     expect(position.alarm.message).toContain(fact)
   }
 })
