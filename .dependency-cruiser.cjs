@@ -7,7 +7,7 @@ module.exports = {
       comment: 'core/ is what several parts share; it may read the shipped schemas, nothing else.',
       severity: 'error',
       from: { path: '^core/' },
-      to: { path: '^(services|connectors|cli|lab|bench|test|database)/' },
+      to: { path: '^(services|connectors|cli|lab|test|database)/' },
     },
     {
       name: 'no-service-to-service',
@@ -20,7 +20,7 @@ module.exports = {
       name: 'services-and-connectors-use-core-only',
       severity: 'error',
       from: { path: '^(services|connectors)/' },
-      to: { path: '^(cli|lab|bench|test|database)/' },
+      to: { path: '^(cli|lab|test|database)/' },
     },
     {
       name: 'connectors-know-no-service',
@@ -35,10 +35,10 @@ module.exports = {
       to: { path: '^connectors/' },
     },
     {
-      name: 'nothing-imports-lab-bench-test',
+      name: 'nothing-imports-lab-or-test',
       severity: 'error',
-      from: { path: outside('lab', 'bench', 'test') },
-      to: { path: '^(lab|bench|test)/' },
+      from: { path: outside('lab', 'test') },
+      to: { path: '^(lab|test)/' },
     },
     {
       name: 'kafkajs-only-behind-its-seam',

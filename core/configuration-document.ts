@@ -15,6 +15,7 @@ const OTHERS = `## The lab and the tests
 | \`LAB_DIR\` | Folder of the lab, for \`bin/up\`, \`bin/down\` and \`notesctl\`. Default \`.lab\`. |
 | \`TEST_LAB_DIR\` | Folder of the lab that the tests start. Default \`.lab-test\`. |
 | \`LAB_KEEP\` | \`1\`: tests use a running lab in that folder and leave it running. |
+| \`XDG_CACHE_HOME\` | Where the lab keeps its jars, in \`notes-lab\`. Default \`~/.cache\`. |
 | \`WAIT_SCALE\` | Stretches every waiting limit, for a slow machine. Default 1. |
 | \`TEST_LONG\` | \`1\`: tests that need minutes run in full (\`npm run test:long\`). |
 `
