@@ -18,7 +18,11 @@ export const LabReport = z.object({
     changed: z.array(z.string()),
     /** What a person must look at. */
     warnings: z.array(z.string()),
+    /** What keeps notes from being relayed until a person has done something. */
+    problems: z.array(z.string()),
   }),
+  /** Which ports are not the usual ones, a line each. */
+  portNotes: z.array(z.string()),
   processes: z.array(
     z.object({
       name: z.string(),
@@ -69,7 +73,12 @@ export function startControlServer(socketPath: string, handlers: ControlHandlers
       }
       return (await handlers.act(name, known))
         ? answer(200, handlers.report().processes)
-        : answer(404, { error: `no process ${name}` })
+        : answer(404, {
+            error: `${name} is no part of this lab; it has: ${handlers
+              .report()
+              .processes.map((part) => part.name)
+              .join(', ')}`,
+          })
     }
     route().catch((error) => answer(500, { error: (error as Error).message }))
   })

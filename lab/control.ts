@@ -1,8 +1,14 @@
 // `npm run lab -- ...`: look at a running lab and take its parts up and down by hand.
-import { Command } from 'commander'
-import { ACTIONS, type LabReport } from './control-server.ts'
+import { Argument, Command, CommanderError } from 'commander'
+import { addressLines } from './addresses.ts'
+import { ACTIONS } from './control-server.ts'
 import { runningLab } from './leftovers.ts'
+import { SERVERS, SERVICES } from './names.ts'
 import { labDirectory } from './paths.ts'
+import { obstaclesOf, overallOf, processLines } from './report-text.ts'
+import { readLabState } from './state.ts'
+
+const WRONG_USAGE = 2
 
 async function connect() {
   const labDir = labDirectory()
@@ -12,35 +18,25 @@ async function connect() {
   process.exit(1)
 }
 
-function table(report: LabReport): string {
-  const rows = report.processes.map((item) => [
-    item.name,
-    item.state,
-    item.pid === undefined ? '-' : String(item.pid),
-    item.restarts === 0 ? '' : `${item.restarts} restarts, last: ${item.lastExit}`,
-    item.logFile,
-  ])
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  const lines = rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
-  return [`lab: ${report.phase}${report.reason ? ` (${report.reason})` : ''}`, ...lines].join('\n')
-}
-
-const program = new Command('npm run lab --').description(
-  'Looks at a running lab and takes its parts up and down.',
-)
+const program = new Command('npm run lab --')
+  .description('Looks at a running lab and takes its parts up and down.')
+  .exitOverride()
+  .showHelpAfterError()
 
 program
-  .command('status', { isDefault: true })
-  .description('every process with its state, pid and log file')
+  .command('status')
+  .description('every process with its state, pid and log file, and the addresses (also without a command)')
   .option('--json', 'the whole report')
   .action(async (options: { json?: boolean }) => {
     const report = await (await connect()).report()
-    console.log(options.json ? JSON.stringify(report, null, 2) : table(report))
+    if (options.json) {
+      console.log(JSON.stringify({ ...report, notReady: obstaclesOf(report) }, null, 2))
+      return
+    }
+    console.log([`lab: ${overallOf(report)}`, ...processLines(report)].join('\n'))
+    const state = readLabState(labDirectory())
+    const names = report.processes.map(({ name }) => name)
+    if (state) console.log(`\n${addressLines(state, names).join('\n')}`)
   })
 
 program
@@ -49,7 +45,9 @@ program
   .action(async () => {
     const { setup } = await (await connect()).setup()
     for (const warning of setup.warnings) console.log(`ATTENTION: ${warning}`)
+    for (const problem of setup.problems) console.error(`PROBLEM: ${problem}`)
     console.log(setup.changed.length === 0 ? 'nothing to change' : `changed: ${setup.changed.join(', ')}`)
+    if (setup.problems.length > 0) process.exitCode = 1
   })
 
 const DESCRIPTIONS: Readonly<Record<(typeof ACTIONS)[number], string>> = {
@@ -62,7 +60,8 @@ const DESCRIPTIONS: Readonly<Record<(typeof ACTIONS)[number], string>> = {
 }
 for (const action of ACTIONS) {
   program
-    .command(`${action} <process>`)
+    .command(action)
+    .addArgument(new Argument('<process>').choices([...SERVERS, ...SERVICES]))
     .description(DESCRIPTIONS[action])
     .action(async (name: string) => {
       await (await connect()).act(name, action)
@@ -72,11 +71,23 @@ for (const action of ACTIONS) {
 
 program.addHelpText(
   'after',
-  '\nExamples:\n  npm run lab -- stop connect\n  npm run lab -- kill projector\n  npm run lab -- status --json',
+  `\nProcesses: ${[...SERVERS, ...SERVICES].join(', ')}
+Exit code: 0 done, 1 not done, 2 wrong usage
+
+Examples:
+  npm run lab -- stop connect
+  npm run lab -- kill projector
+  npm run lab -- status --json`,
 )
+const given = process.argv.slice(2)
+const isStatus = given.length === 0 || given[0] === '--json'
 try {
-  await program.parseAsync()
+  await program.parseAsync(isStatus ? ['status', ...given] : given, { from: 'user' })
 } catch (error) {
-  console.error((error as Error).message)
-  process.exitCode = 1
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE
+  } else {
+    console.error((error as Error).message)
+    process.exitCode = 1
+  }
 }

@@ -105,6 +105,7 @@ export function clientEnvironment(layout: Layout): Record<string, string> {
   return {
     WRITE_API_URL: layout.addresses.writeApiUrl,
     READ_API_URL: layout.addresses.readApiUrl,
+    PROJECTOR_URL: layout.addresses.projectorUrl,
     KAFKA_BROKERS: layout.addresses.kafkaBrokers,
     KAFKA_TOPIC: NAMES.topic,
     SCHEMA_REGISTRY_URL: layout.addresses.registryUrl,

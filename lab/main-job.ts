@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Journey } from '../cli/journey.ts'
 import { stepRow, stepsOf } from '../cli/journey-steps.ts'
 import { columns } from '../cli/output.ts'
+import { addressLines } from './addresses.ts'
 import { NAMES } from './layout.ts'
 import { REPOSITORY } from './paths.ts'
 import type { LabState } from './state.ts'
@@ -21,6 +22,12 @@ const Summary = z.object({
   failures: z.array(z.object({ path: z.string(), explanation: z.string() })),
   visibility: z.object({ visible: z.int() }).optional(),
 })
+
+/** Something the main job needs did not do its part; the message is for a person. */
+export class MainJobError extends Error {
+  override name = 'MainJobError'
+}
+
 type Imported = {
   readonly summary: z.infer<typeof Summary>
   /** The note whose way is shown: one from the middle of what was published now, else any. */
@@ -32,6 +39,8 @@ type Imported = {
 export type MainJobOptions = {
   readonly labDir: string
   readonly state: LabState
+  /** Names of the lab's processes. */
+  readonly processes: readonly string[]
   /** The folder bin/up was called from; commands are printed for it. */
   readonly calledFrom: string
   readonly tell: (line: string) => void
@@ -44,7 +53,8 @@ const EXAMPLE_NUMBER = 100
  * Publishes the Markdown of the installed npm packages and shows what came of it.
  * @returns whether every note that was accepted is visible. A file that cannot be a note is reported only.
  */
-export async function runMainJob({ labDir, state, calledFrom, tell }: MainJobOptions): Promise<boolean> {
+export async function runMainJob(options: MainJobOptions): Promise<boolean> {
+  const { labDir, state, processes, calledFrom, tell } = options
   tell('\nPublishing the Markdown of the installed npm packages')
   const { summary, example, firstVisibleAt } = await importMarkdown(labDir, state)
   const accepted = summary.published + summary.unchanged
@@ -58,7 +68,7 @@ export async function runMainJob({ labDir, state, calledFrom, tell }: MainJobOpt
   const journey = await readJourney(labDir, example)
   tell(`\nThe way of ${example.noteId}, revision ${example.revision}`)
   for (const line of wayOf(journey, firstVisibleAt)) tell(`  ${line}`)
-  tell(`\nAddresses\n${columns(addressRows(state)).join('\n')}`)
+  tell(`\n${addressLines(state, processes).join('\n')}`)
   tell(`\nTry next\n${nextCommands({ labDir, state, calledFrom }, journey).join('\n')}`)
   return visible >= accepted
 }
@@ -92,7 +102,11 @@ async function importMarkdown(labDir: string, state: LabState): Promise<Imported
     }
     example ??= file
   }
-  if (!summary) throw new Error('notesctl import did not finish; its message is above.')
+  if (!summary) {
+    throw new MainJobError(
+      'The notes were not all published: notesctl import ended early, its message is above. The lab runs on: npm run lab shows it, bin/up tries again.',
+    )
+  }
   return { summary, example, firstVisibleAt: await seen }
 }
 
@@ -104,9 +118,9 @@ async function firstVisible(
   for (let attempt = 0; attempt < 5; attempt++) {
     const response = await fetch(`${readApiUrl}/notes/${noteId}?minRevision=${revision}`, {
       headers: { Prefer: 'wait=10' },
-    })
-    await response.arrayBuffer()
-    if (response.ok) return new Date()
+    }).catch(() => undefined)
+    await response?.arrayBuffer().catch(() => undefined)
+    if (response?.ok) return new Date()
   }
   return undefined
 }
@@ -118,7 +132,13 @@ async function readJourney(
   const child = notesctl(labDir, ['journey', `${noteId}:${revision}`, '--json'])
   let text = ''
   for await (const chunk of child.stdout) text += chunk
-  return JSON.parse(text)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new MainJobError(
+      `The notes are published, but notesctl journey ${noteId} did not answer; its message is above.`,
+    )
+  }
 }
 
 function wayOf(journey: Journey, firstVisibleAt: Date | undefined): string[] {
@@ -131,18 +151,6 @@ function wayOf(journey: Journey, firstVisibleAt: Date | undefined): string[] {
   return [
     ...columns(inOrder.map((step) => stepRow(step, journey.committed?.at ?? null))),
     ...journey.gaps.map(({ step, why }) => `not known: ${step}: ${why}`),
-  ]
-}
-
-function addressRows({ addresses }: LabState): string[][] {
-  return [
-    ['  write API', addresses.writeApiUrl, `OpenAPI: ${addresses.writeApiUrl}/openapi.json`],
-    ['  read API', addresses.readApiUrl, `OpenAPI: ${addresses.readApiUrl}/openapi.json`],
-    ['  Kafka', addresses.kafkaBrokers, `topic ${NAMES.topic}`],
-    ['  Connect', addresses.connectUrl, `connector ${NAMES.connector}`],
-    ['  registry', addresses.registryUrl, `subject ${NAMES.subject}`],
-    ['  source', `${addresses.sourceDb.host}:${addresses.sourceDb.port}`, 'database notes'],
-    ['  projection', `${addresses.projectionDb.host}:${addresses.projectionDb.port}`, 'database projection'],
   ]
 }
 

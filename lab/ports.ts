@@ -16,6 +16,26 @@ export const DEFAULT_PORTS = {
 export type PortName = keyof typeof DEFAULT_PORTS
 export type Ports = Record<PortName, number>
 
+export type ChosenPorts = {
+  readonly ports: Ports
+  /** Lines about ports that are not the ones a person expects. */
+  readonly notes: readonly string[]
+}
+
+const SPOKEN: Readonly<Record<PortName, string>> = {
+  sourceDb: 'source-db',
+  projectionDb: 'projection-db',
+  kafka: 'kafka',
+  kafkaController: "kafka's controller",
+  registry: 'registry',
+  registryManagement: "registry's management",
+  connect: 'connect',
+  writeApi: 'write-api',
+  readApi: 'read-api',
+  projector: 'projector',
+  watcher: 'watcher',
+}
+
 /** The port itself when it is free on loopback, else undefined; for 0 any free one. */
 function tryPort(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
@@ -28,19 +48,31 @@ function tryPort(port: number): Promise<number | undefined> {
   })
 }
 
-/** Keeps the ports of the last start where they are free, else the defaults, else any free port. */
-export async function choosePorts(previous: Partial<Record<string, number>> = {}): Promise<Ports> {
+/**
+ * Keeps the ports of the last start where they are free, else the defaults, else any free port.
+ * @throws when no port is free at all
+ */
+export async function choosePorts(previous: Partial<Record<string, number>> = {}): Promise<ChosenPorts> {
   const ports: Partial<Ports> = {}
-  const taken = new Set<number>()
+  const notes: string[] = []
+  const keeping: string[] = []
+  const given = new Set<number>()
   for (const name of Object.keys(DEFAULT_PORTS) as PortName[]) {
-    for (const wish of [previous[name] ?? DEFAULT_PORTS[name], DEFAULT_PORTS[name], 0, 0, 0]) {
+    const usual = DEFAULT_PORTS[name]
+    const kept = previous[name]
+    for (const wish of [kept ?? usual, usual, 0, 0, 0]) {
       const port = await tryPort(wish)
-      if (port === undefined || taken.has(port)) continue
+      if (port === undefined || given.has(port)) continue
       ports[name] = port
-      taken.add(port)
+      given.add(port)
       break
     }
-    if (ports[name] === undefined) throw new Error(`No free port on 127.0.0.1 for ${name}.`)
+    const chosen = ports[name]
+    if (chosen === undefined) throw new Error(`No free port on 127.0.0.1 for ${name}.`)
+    if (chosen === usual) continue
+    if (chosen === kept) keeping.push(`${SPOKEN[name]} ${chosen}`)
+    else notes.push(`port ${kept ?? usual} is taken: ${SPOKEN[name]} uses ${chosen}`)
   }
-  return ports as Ports
+  if (keeping.length > 0) notes.unshift(`ports kept from the last start: ${keeping.join(', ')}`)
+  return { ports: ports as Ports, notes }
 }

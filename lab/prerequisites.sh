@@ -61,7 +61,7 @@ ensure_prerequisites() {
   lock=$(sha256sum package-lock.json | cut -d' ' -f1)
   if [[ "$(cat node_modules/.lock-checksum 2>/dev/null)" != "$lock" ]]; then
     say "installing npm packages"
-    npm ci --no-audit --no-fund --loglevel=error
+    npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
     printf '%s\n' "$lock" >node_modules/.lock-checksum
   fi
 }

@@ -8,7 +8,13 @@ export type SetupResult = {
   readonly code: number | string | null
   readonly changed: string[]
   readonly warnings: string[]
+  readonly problems: string[]
+  /** Its last words, for a person, when it failed. */
+  readonly failure: string
 }
+
+/** A message for a person is shorter; of a stack trace the end is enough. */
+const FAILURE_LINES = 15
 
 /** Runs lab/setup.ts as its own process, as the Docker lab does, and reads from its log what it did. */
 export async function runSetupProcess(
@@ -18,6 +24,8 @@ export async function runSetupProcess(
 ): Promise<SetupResult> {
   const changed: string[] = []
   const warnings: string[] = []
+  const problems: string[] = []
+  const failure: string[] = []
   const log = createWriteStream(logFile, { flags: 'a' })
   const child = spawn(process.execPath, [path.join(REPOSITORY, 'lab', 'setup.ts')], {
     cwd: REPOSITORY,
@@ -28,9 +36,15 @@ export async function runSetupProcess(
     createInterface({ input: stream }).on('line', (line) => {
       log.write(`${line}\n`)
       const entry = parse(line)
+      if (!entry) {
+        failure.push(line)
+        return
+      }
       if (Array.isArray(entry.changed)) changed.push(...entry.changed.map(String))
       if (entry.step === 'services') onServices()
       if (entry.level === 'warn') warnings.push(String(entry.msg))
+      if (entry.level === 'error' && entry.step) problems.push(String(entry.msg))
+      if (entry.level === 'fatal') failure.push(String(entry.msg))
     })
   }
   const code = await new Promise<SetupResult['code']>((resolve) => {
@@ -38,13 +52,14 @@ export async function runSetupProcess(
     child.once('close', resolve)
   })
   log.end()
-  return { code, changed, warnings }
+  return { code, changed, warnings, problems, failure: failure.slice(-FAILURE_LINES).join('\n') }
 }
 
-function parse(line: string): Record<string, unknown> {
+/** undefined for a line that is no log entry: a message for a person. */
+function parse(line: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(line)
   } catch {
-    return {}
+    return undefined
   }
 }

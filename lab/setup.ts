@@ -3,7 +3,8 @@
 // Everything it needs comes from the environment; it waits for each server itself.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { RegistrationFailed, registerConnector } from '../connectors/register.ts'
+import { ConnectClient } from '../connectors/connect-client.ts'
+import { progressOf, RegistrationFailed, registerConnector } from '../connectors/register.ts'
 import { describeDifferences, ensureTopics } from '../connectors/topics.ts'
 import { ConfigError, loadConfig, PROCESS_VARIABLES } from '../core/config.ts'
 import { createPool } from '../core/database.ts'
@@ -29,6 +30,9 @@ const done = (step: string, changed: readonly string[]) =>
 
 /** What a person must look at; the rest of the setup goes on. */
 const attention = (step: string, explanation: string) => log.warn({ step }, explanation)
+
+/** What a person must do before notes are relayed; the rest is in place. */
+const problem = (step: string, explanation: string) => log.error({ step }, explanation)
 
 type Config = ReturnType<typeof loadConfig<(typeof PROCESS_VARIABLES)['setup'][number]>>
 
@@ -110,9 +114,19 @@ async function setUpConnector(config: Config, { watcherUrl, slotUsable }: Source
   try {
     const { status } = await registerConnector({ connectUrl: config.CONNECT_URL, source })
     done('connector', status === 'unchanged' ? [] : [`${config.CONNECTOR_NAME} ${status}`])
+  } catch (error) {
+    // Somebody's decision, kept by Connect over restarts: no reason to take the rest down.
+    if (!(error instanceof RegistrationFailed) || !(await isHeld(config))) throw error
+    problem('connector', error.message)
   } finally {
     await source.end()
   }
+}
+
+/** Is the connector paused or stopped through Connect? */
+async function isHeld(config: Config): Promise<boolean> {
+  const client = new ConnectClient(config.CONNECT_URL)
+  return progressOf(await client.status(config.CONNECTOR_NAME)).state === 'held'
 }
 
 async function setUpEverything(): Promise<void> {
@@ -127,7 +141,7 @@ async function setUpEverything(): Promise<void> {
   // Read by whoever starts our services: what they need is there, they need not wait for the connector.
   log.info({ step: 'services' }, 'our services can start')
   await setUpConnector(config, source)
-  log.info('everything is in place')
+  log.info('setup is done')
 }
 
 /** Their messages are written for a person and need no stack. */

@@ -1,22 +1,21 @@
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from './control-client.ts'
 import type { LabReport } from './control-server.ts'
+import { followUntilUp, LabError } from './follow.ts'
+import { startHeldParts } from './held-parts.ts'
 import { ensureJars } from './jars.ts'
 import { runningLab, stopLeftovers } from './leftovers.ts'
 import { labPaths, REPOSITORY } from './paths.ts'
 import { isRunning, startTimeOf } from './proc.ts'
-import { readLabState } from './state.ts'
-
-/** The lab did not come up; the message is for a person. */
-export class LabError extends Error {
-  override name = 'LabError'
-}
+import { type LabState, readLabState } from './state.ts'
 
 export type StartOptions = {
   readonly serversOnly?: boolean
+  /** Of a lab whose folder was removed: kept where they are free. */
+  readonly ports?: LabState['ports'] | undefined
   /** Told once about everything worth a line. */
   readonly onProgress?: (line: string) => void
 }
@@ -27,11 +26,9 @@ export type Started = {
   readonly report: LabReport
 }
 
-const UP_LIMIT_MS = 120_000
-
 /**
- * Brings the lab of `labDir` up and resolves when everything is ready. A running lab is left as it is;
- * what a killed supervisor left behind is stopped first.
+ * Brings the lab of `labDir` up and resolves when everything is ready. In a running lab only what was
+ * stopped or paused by hand is started; what a killed supervisor left behind is stopped first.
  * @throws LabError
  */
 export async function startLab(labDir: string, options: StartOptions = {}): Promise<Started> {
@@ -40,11 +37,12 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   const running = (await found?.tryReport())?.phase === 'failed' ? undefined : found
   if (found && !running) await stopLab(labDir)
   if (running) {
-    const report = await followUntilUp(
-      running,
-      () => true,
-      () => {},
-    )
+    const started = await startHeldParts(running, tell)
+    const tellStarted = (line: string) => {
+      if (started.some((name) => line.startsWith(`${name} `))) tell(line)
+    }
+    const supervisorAnswers = async () => (await runningLab(labDir)) !== undefined
+    const report = await followUntilUp(running, supervisorAnswers, tellStarted)
     return { client: running, wasRunning: true, report }
   }
   const left = await stopLeftovers(labDir)
@@ -62,6 +60,7 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   const args = [
     path.join(REPOSITORY, 'lab', 'supervisor.ts'),
     ...(options.serversOnly ? ['--servers-only'] : []),
+    ...(options.ports ? [`--ports=${JSON.stringify(options.ports)}`] : []),
   ]
   const child = spawn(process.execPath, args, {
     cwd: REPOSITORY,
@@ -72,10 +71,11 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   closeSync(log)
   child.unref()
   const identity = { pid: child.pid ?? -1, startTime: startTimeOf(child.pid ?? -1) ?? '' }
-  const alive = () => isRunning(identity)
+  const alive = async () => isRunning(identity)
 
   while (readLabState(labDir)?.supervisorPid !== child.pid) {
-    if (!alive()) throw new LabError(readFileSync(logFile, 'utf8').trim() || 'The supervisor ended at once.')
+    if (!(await alive()))
+      throw new LabError(readFileSync(logFile, 'utf8').trim() || 'The supervisor ended at once.')
     await sleep(50)
   }
   const client = new ControlClient(readLabState(labDir)?.controlSocket ?? '')
@@ -89,50 +89,6 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-
-/** Follows the supervisor's report, telling each process once when it is ready. */
-async function followUntilUp(
-  client: ControlClient,
-  alive: () => boolean,
-  tell: (line: string) => void,
-): Promise<LabReport> {
-  const told = new Set<string>()
-  const once = (name: string, what: string, ms: number | undefined) => {
-    if (told.has(name) || ms === undefined) return
-    told.add(name)
-    tell(`${name.padEnd(15)}${what.padEnd(8)}${seconds(ms).padStart(7)}`)
-  }
-  const endAt = performance.now() + UP_LIMIT_MS * Number(process.env.WAIT_SCALE ?? 1)
-  for (;;) {
-    if (!alive()) throw new LabError('The supervisor of the lab has died; see logs/supervisor.log.')
-    const report = await client.tryReport()
-    for (const item of report?.processes ?? []) once(item.name, 'ready', item.readyAfterMs)
-    if (report?.setup.state === 'done') once('setup', 'done', report.setup.afterMs)
-    if (report?.phase === 'ready') return report
-    if (report?.phase === 'failed') {
-      throw new LabError(`The lab did not come up: ${report.reason}${logTail(report)}`)
-    }
-    if (performance.now() > endAt) {
-      const late = report?.processes.filter((item) => item.state !== 'ready') ?? []
-      throw new LabError(
-        `Not everything was ready in time:\n${late
-          .map(
-            (item) =>
-              `  ${item.name}: ${item.state}${item.lastExit ? ` (${item.lastExit})` : ''}, see ${item.logFile}`,
-          )
-          .join('\n')}`,
-      )
-    }
-    await sleep(100)
-  }
-}
-
-/** The end of the setup's log, where setup is what failed. */
-function logTail(report: LabReport): string {
-  const file = path.join(path.dirname(report.processes[0]?.logFile ?? ''), 'setup.log')
-  if (report.setup.state !== 'failed' || !existsSync(file)) return ''
-  return `\n${readFileSync(file, 'utf8').trim().split('\n').slice(-15).join('\n')}`
-}
 
 /**
  * Stops everything of the lab of `labDir`, whether its supervisor lives or not.

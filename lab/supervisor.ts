@@ -28,7 +28,13 @@ for (const dir of [labDir, paths.config, paths.data, paths.logs, paths.run])
 
 const secrets = await ensureSecrets(labDir)
 const jars = await ensureJars(path.join(paths.logs, 'maven.log'))
-const layout = layoutOf(await choosePorts(readLabState(labDir)?.ports), secrets)
+// --ports=JSON: those of a lab whose folder was removed.
+const givenPorts = process.argv.find((argument) => argument.startsWith('--ports='))?.slice('--ports='.length)
+const { ports, notes: portNotes } = await choosePorts(
+  givenPorts ? JSON.parse(givenPorts) : readLabState(labDir)?.ports,
+)
+for (const note of portNotes) log.info(note)
+const layout = layoutOf(ports, secrets)
 const specs = await processesOf(labDir, layout, secrets, jars)
 
 const state: LabState = {
@@ -54,7 +60,7 @@ const all = [...servers, ...services]
 let phase: LabReport['phase'] = 'starting'
 let reason: string | undefined
 let readyAfterMs: number | undefined
-let setup: LabReport['setup'] = { state: 'waiting', changed: [], warnings: [] }
+let setup: LabReport['setup'] = { state: 'waiting', changed: [], warnings: [], problems: [] }
 const elapsed = () => Math.round(performance.now() - startedAt)
 
 /** The log of the last start is kept beside the new one. */
@@ -67,22 +73,52 @@ function freshLog(name: string): string {
 /** @param onServices told as soon as our services can start: everything is in place but the connector. */
 async function runSetup(onServices = () => {}): Promise<void> {
   const begun = performance.now()
-  setup = { state: 'running', changed: [], warnings: [] }
-  const { code, changed, warnings } = await runSetupProcess(
+  setup = { state: 'running', changed: [], warnings: [], problems: [] }
+  const result = await runSetupProcess(
     { ...baseEnvironment(), ...layout.environments.setup },
     path.join(paths.logs, 'setup.log'),
     onServices,
   )
   const afterMs = Math.round(performance.now() - begun)
-  setup = { state: code === 0 ? 'done' : 'failed', afterMs, changed, warnings }
-  if (code !== 0) throw new Error(`setup ended with ${code}; see ${path.join(paths.logs, 'setup.log')}`)
+  // Messages of the connectors' code do not know this lab's addresses.
+  const explained = (text: string) => text.replaceAll('<connect>', layout.addresses.connectUrl)
+  const { code, changed, warnings } = result
+  const problems = result.problems.map(explained)
+  setup = { state: code === 0 ? 'done' : 'failed', afterMs, changed, warnings, problems }
+  if (code === 0) return
+  throw new Error(
+    `Setup ended with ${code}: ${explained(result.failure)}\nIts whole log: ${path.join(paths.logs, 'setup.log')}`,
+  )
+}
+
+let setupNow: Promise<void> | undefined
+
+/** One setup at a time: who asks meanwhile gets the outcome of the one that runs. */
+function setupOnce(onServices?: () => void): Promise<void> {
+  setupNow ??= runSetup(onServices).finally(() => {
+    setupNow = undefined
+  })
+  return setupNow
+}
+
+/** Setup by command. It would wait for minutes for a server that was stopped by hand. */
+async function setupByCommand(): Promise<void> {
+  const missing = servers.find((server) => ['held', 'paused', 'failed'].includes(server.status.state))
+  if (missing) {
+    const { name } = missing.spec
+    const action = missing.status.state === 'paused' ? 'continue' : 'start'
+    throw new Error(
+      `Setup needs ${name}, which is ${missing.status.state}; nothing was changed. First: npm run lab -- ${action} ${name}`,
+    )
+  }
+  await setupOnce()
 }
 
 async function startEverything(): Promise<void> {
   const startServices = () => {
     for (const service of services) void service.start()
   }
-  await Promise.all([...servers.map((server) => server.start()), runSetup(startServices)])
+  await Promise.all([...servers.map((server) => server.start()), setupOnce(startServices)])
   while (phase === 'starting' && !all.every((item) => item.status.state === 'ready')) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -125,6 +161,7 @@ const handlers: ControlHandlers = {
     reason,
     readyAfterMs,
     setup,
+    portNotes: [...portNotes],
     processes: all.map((item) => ({
       name: item.spec.name,
       state: item.status.state,
@@ -143,7 +180,7 @@ const handlers: ControlHandlers = {
     await actions[action](item)
     return true
   },
-  setup: () => runSetup(),
+  setup: setupByCommand,
   shutdown: () => void stopEverything('by command'),
 }
 

@@ -1,8 +1,13 @@
+import { appendFileSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { runMainJob } from './main-job.ts'
+import { addressLines } from './addresses.ts'
+import { ControlError } from './control-client.ts'
+import { LabError } from './follow.ts'
+import { MainJobError, runMainJob } from './main-job.ts'
 import { labDirectory, labPaths } from './paths.ts'
 import { removeLab } from './servers/database-place.ts'
-import { LabError, startLab, stopLab } from './start.ts'
+import { startLab, stopLab } from './start.ts'
 import { readLabState } from './state.ts'
 
 const { values: flags } = parseArgs({
@@ -17,16 +22,12 @@ const tell = (line: string) => console.log(line)
 
 /** @returns the exit code: 0, or 1 when the lab runs but not everything was published. */
 async function up(): Promise<number> {
-  if (flags.fresh) {
-    await stopLab(labDir)
-    removeLab(labDir)
-    tell('started from nothing: the data of the lab was removed')
-  }
-  const started = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell })
-  let { setup } = started.report
+  const ports = flags.fresh ? await removeData() : undefined
+  const started = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell, ports })
+  let { setup, processes } = started.report
   if (started.wasRunning) {
-    tell(`The lab in ${labDir} is running already.`)
-    setup = (await started.client.setup()).setup
+    tell(`The lab in ${labDir} is running already. Setup looks whether everything is in place`)
+    ;({ setup, processes } = await started.client.setup())
   } else {
     tell(
       `everything up in ${((started.report.readyAfterMs ?? 0) / 1000).toFixed(1)} s; logs in ${labPaths(labDir).logs}`,
@@ -39,15 +40,45 @@ async function up(): Promise<number> {
     )
   }
   const state = readLabState(labDir)
-  if (flags['no-import'] || flags['servers-only'] || !state) return 0
+  if (!state) throw new LabError(`The lab in ${labDir} was removed meanwhile. Start again: bin/up`)
+  const names = processes.map(({ name }) => name)
+  const importing = setup.problems.length === 0 && !flags['no-import'] && names.includes('write-api')
+  if (!importing) tell(`\n${addressLines(state, names).join('\n')}`)
+  for (const problem of setup.problems) console.error(`\nPROBLEM: ${problem}`)
+  if (setup.problems.length > 0) {
+    console.error('Everything else runs. Nothing was published now; afterwards: bin/up')
+    return 1
+  }
+  if (!importing) return 0
   const calledFrom = process.env.LAB_CALLED_FROM ?? process.cwd()
-  return (await runMainJob({ labDir, state, calledFrom, tell })) ? 0 : 1
+  return (await runMainJob({ labDir, state, processes: names, calledFrom, tell })) ? 0 : 1
 }
+
+/** @returns the ports it had, so that addresses stay the same. */
+async function removeData() {
+  await stopLab(labDir)
+  const ports = readLabState(labDir)?.ports
+  removeLab(labDir)
+  tell('started from nothing: the data of the lab was removed')
+  return ports
+}
+
+/** Their messages are written for a person. */
+const EXPLAINED = [LabError, ControlError, MainJobError]
 
 try {
   process.exitCode = await up()
 } catch (error) {
-  if (!(error instanceof LabError)) throw error
-  console.error(error.message)
+  const { message, stack } = error as Error
   process.exitCode = 1
+  console.error(message)
+  if (!EXPLAINED.some((kind) => error instanceof kind)) {
+    const { logs } = labPaths(labDir)
+    const details = path.join(logs, 'up.log')
+    mkdirSync(logs, { recursive: true })
+    appendFileSync(details, `${new Date().toISOString()} ${stack}\n`)
+    console.error(
+      `bin/up did not expect this; where it happened is in ${details}. State of the lab: npm run lab`,
+    )
+  }
 }

@@ -1,0 +1,45 @@
+import { columns } from '../cli/output.ts'
+import type { LabReport } from './control-server.ts'
+
+type Part = LabReport['processes'][number]
+
+/** Pure: how a part that is not ready is described, and the command that helps, when one does. */
+function obstacleOf({ name, state, lastExit, reason, logFile }: Part): string | undefined {
+  switch (state) {
+    case 'ready':
+      return undefined
+    case 'held':
+      return `${name} is stopped by hand (npm run lab -- start ${name})`
+    case 'paused':
+      return `${name} is paused by hand (npm run lab -- continue ${name})`
+    case 'failed':
+      return `${name} could not be started: ${reason} (npm run lab -- start ${name})`
+    case 'backing-off':
+      return `${name} ended (${lastExit}) and is started again soon, see ${logFile}`
+    default:
+      return `${name} is ${state}`
+  }
+}
+
+/** Pure: what keeps the lab from being ready, a line each; empty when every part is. */
+export const obstaclesOf = (report: LabReport): string[] =>
+  report.processes.flatMap((part) => obstacleOf(part) ?? [])
+
+/** Pure: `ready`, or what it is instead and why, in one line. */
+export function overallOf(report: LabReport): string {
+  if (report.phase !== 'ready') return report.reason ? `${report.phase} (${report.reason})` : report.phase
+  const obstacles = obstaclesOf(report)
+  return obstacles.length === 0 ? 'ready' : `not ready: ${obstacles.join('; ')}`
+}
+
+/** Pure: every process with its state, pid and log file, aligned. */
+export const processLines = (report: LabReport): string[] =>
+  columns(
+    report.processes.map(({ name, state, pid, restarts, lastExit, logFile }) => [
+      name,
+      state,
+      pid === undefined ? '-' : String(pid),
+      restarts === 0 ? '' : `${restarts} restarts, last: ${lastExit}`,
+      logFile,
+    ]),
+  )
