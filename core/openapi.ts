@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import {
   createDocument,
   type ZodOpenApiObject,
@@ -21,6 +21,16 @@ export const jsonAnswer = (
   ...(headers && { headers }),
 })
 
+/** Seconds to wait before asking again. */
+export const RetryAfterSeconds = z.int().min(1).max(86_400).meta({ description: 'Seconds.' })
+
+/** The headers that come with every problem of a status. */
+const PROBLEM_HEADERS: Readonly<Record<number, z.ZodObject>> = {
+  405: z.object({ Allow: z.string().meta({ description: 'The methods this address takes.' }) }),
+  429: z.object({ 'Retry-After': RetryAfterSeconds }),
+  503: z.object({ 'Retry-After': RetryAfterSeconds }),
+}
+
 /** Which problems an operation answers with, keyed by status; several codes of one status share an entry. */
 export function problemAnswers(
   ...codes: ProblemCode[]
@@ -35,6 +45,7 @@ export function problemAnswers(
       {
         description: group.map((code) => `${code}: ${PROBLEMS[code].title}.`).join(' '),
         content: { 'application/problem+json': { schema: ProblemDetails } },
+        ...(PROBLEM_HEADERS[status] && { headers: PROBLEM_HEADERS[status] }),
       },
     ]),
   )
@@ -53,6 +64,8 @@ export function openApiDocument(
   return createDocument({
     openapi: '3.1.1',
     info,
+    // Relative to where this document was fetched from: the API itself.
+    servers: [{ url: '/' }],
     paths,
     ...(bearer && {
       security: [{ bearer: [] }],

@@ -37,7 +37,7 @@ export const ProblemDetails = z
   .looseObject({
     type: z.string().meta({ description: 'urn:notes:problem:<code>' }),
     title: z.string(),
-    status: z.int(),
+    status: z.int().min(400).max(599),
     code: z.string(),
     detail: z.string().optional(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),

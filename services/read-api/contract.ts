@@ -83,9 +83,14 @@ export const NotVisible = z.object({
   missingRevisions: z.object({ from: Revision, to: Revision }).meta({
     description: 'Revisions up to the wanted one that the catalog has not shown, both ends included.',
   }),
-  recordsBehind: z.int().min(0).nullable().meta({
-    description: 'Records in the topic that the catalog has not applied, at the newest watermark.',
-  }),
+  recordsBehind: z
+    .int()
+    .min(0)
+    .meta({ override: ({ jsonSchema }) => void delete jsonSchema.maximum })
+    .nullable()
+    .meta({
+      description: 'Records in the topic that the catalog has not applied, at the newest watermark.',
+    }),
   asOf: z.iso.datetime().nullable().meta({ description: 'As Projection-As-Of; null when unknown.' }),
   publication: z.url().meta({ description: 'Where an editor sees what became of the revision (write API).' }),
   quarantined: z

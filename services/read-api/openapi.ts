@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { Revision } from '../../core/note.ts'
-import { jsonAnswer, type OpenApiDocument, openApiDocument, problemAnswers } from '../../core/openapi.ts'
+import {
+  jsonAnswer,
+  type OpenApiDocument,
+  openApiDocument,
+  problemAnswers,
+  RetryAfterSeconds,
+} from '../../core/openapi.ts'
 import { ProblemDetails } from '../../core/problem.ts'
 import { ListQuery, NotePage, NotePath, NoteQuery, NotVisible, PublicNote } from './contract.ts'
 import { READ_LIMITS } from './limits.ts'
@@ -28,7 +34,7 @@ const preferenceApplied = {
       description: `wait=S as it was applied; at most ${READ_LIMITS.waitSecondsMax} s.`,
     }),
 }
-const retryAfter = { 'Retry-After': z.int().meta({ description: 'Seconds.' }) }
+const retryAfter = { 'Retry-After': RetryAfterSeconds }
 
 const problem = (description: string, headers: z.ZodRawShape, schema: z.ZodType = ProblemDetails) => ({
   description,
@@ -56,6 +62,7 @@ export const readApiDocument = (): OpenApiDocument =>
     {
       '/notes': {
         get: {
+          operationId: 'listPublicNotes',
           summary: 'Published notes, newest first, in pages',
           requestParams: { query: ListQuery, header: z.object({ 'If-None-Match': ifNoneMatch }) },
           responses: {
@@ -72,6 +79,7 @@ export const readApiDocument = (): OpenApiDocument =>
       },
       '/notes/{noteId}': {
         get: {
+          operationId: 'getPublicNote',
           summary: 'One published note',
           requestParams: {
             path: NotePath,
