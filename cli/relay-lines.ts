@@ -44,7 +44,9 @@ export function relayLines({ verdict, reason, hint, connector, slot, lag, topic 
       ? ['topic', `unknown: ${topic.reason}`]
       : ['topic', `${topic.value.name}, next offsets ${Object.values(topic.value.endOffsets).join(' ')}`],
   )
-  return [`${verdict}: ${reason}`, ...columns(rows).map((row) => `  ${row}`), ...(hint ? [hint] : [])].map(
-    printable,
-  )
+  return [
+    `${verdict}: ${reason}`,
+    ...columns(rows).map((row) => `  ${row}`),
+    ...(hint ? [`Next: ${hint}`] : []),
+  ].map(printable)
 }

@@ -94,7 +94,7 @@ export async function readRelayStatus(options: RelayStatusOptions): Promise<Rela
   ])
   const relayedUntil = confirmed.status === 'read' ? confirmed.value : null
   return {
-    ...judgeRelay({ source, connector, kafka: ends, relayedUntil }),
+    ...judgeRelay({ source, connector, kafka: ends, relayedUntil }, options),
     connector: mapped(connector, (status) => ({ name, ...connectorOf(status) })),
     slot: mapped(source, (facts) => ({
       fault: slotFaultOf(facts) ?? null,

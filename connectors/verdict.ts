@@ -47,8 +47,12 @@ export type RelayFacts = {
   readonly relayedUntil: Date | null
 }
 
+/** Where the connector is asked for; hints are commands with these values in them. */
+export type ConnectorAddress = { readonly connectUrl: string; readonly connectorName: string }
+
 const SLOT_ADVICE =
-  'Writing may go on: PostgreSQL keeps every revision. Do not drop the slot or reset offsets by themselves: docs/runbook.md, "The slot is gone"'
+  'docs/runbook.md, "The slot is gone"; do not drop the slot or reset offsets by themselves. Writing may go on: PostgreSQL keeps every revision.'
+const ASK_AGAIN = 'bin/notesctl relay status'
 
 const SLOT_REASONS: Readonly<Record<SlotFault, string>> = {
   'slot-unrecorded': 'Setup has recorded no replication slot, so nothing can be said to be confirmed.',
@@ -76,7 +80,10 @@ export function walShareOf({ slot, walKeepLimitBytes }: SourceFacts): number | u
  * One word for the state of the relay. Pure. Faults that lose revisions come before those that only delay,
  * and a cause before what follows from it; a server that is away is named as such.
  */
-export function judgeRelay({ source, connector, kafka, relayedUntil }: RelayFacts): Judgement {
+export function judgeRelay(
+  { source, connector, kafka, relayedUntil }: RelayFacts,
+  address: ConnectorAddress,
+): Judgement {
   const facts = source.status === 'read' ? source.value : undefined
   const fault = facts && slotFaultOf(facts)
   if (fault) {
@@ -90,7 +97,7 @@ export function judgeRelay({ source, connector, kafka, relayedUntil }: RelayFact
       hint: 'bin/up',
     }
   }
-  const stopped = judgeConnector(connector.value)
+  const stopped = judgeConnector(connector.value, address)
   if (stopped && stopped.verdict !== 'starting') return stopped
   if (!facts) {
     return {
@@ -106,10 +113,17 @@ export function judgeRelay({ source, connector, kafka, relayedUntil }: RelayFact
       hint: 'bin/up',
     }
   }
-  return stopped ?? judgeFlow(facts, relayedUntil)
+  return stopped ?? judgeFlow(facts, relayedUntil, address)
 }
 
-function judgeConnector(status: ConnectorStatus | null): Judgement | undefined {
+/** A command that can be pasted: quoted for the shell where it has to be. */
+const connectCommand = (
+  method: 'PUT' | 'POST',
+  { connectUrl, connectorName }: ConnectorAddress,
+  action: string,
+) => `curl -X ${method} '${connectUrl}/connectors/${encodeURIComponent(connectorName)}/${action}'`
+
+function judgeConnector(status: ConnectorStatus | null, address: ConnectorAddress): Judgement | undefined {
   if (!status) {
     return { verdict: 'not-registered', reason: 'Kafka Connect has no such connector.', hint: 'bin/up' }
   }
@@ -118,7 +132,7 @@ function judgeConnector(status: ConnectorStatus | null): Judgement | undefined {
     return {
       verdict: 'paused',
       reason: `The connector is ${connector.state}: somebody stopped it. The slot keeps the WAL meanwhile.`,
-      hint: 'curl -X PUT $CONNECT_URL/connectors/$CONNECTOR_NAME/resume',
+      hint: connectCommand('PUT', address, 'resume'),
     }
   }
   const failed = [connector, ...tasks].find((part) => part.state === 'FAILED')
@@ -126,7 +140,7 @@ function judgeConnector(status: ConnectorStatus | null): Judgement | undefined {
     return {
       verdict: 'failed',
       reason: `A task of the connector has failed: ${firstLineOf(failed.trace ?? 'no trace was reported')}`,
-      hint: 'Fix that cause, then: curl -X POST "$CONNECT_URL/connectors/$CONNECTOR_NAME/restart?includeTasks=true&onlyFailed=true"',
+      hint: `fix that cause, then ${connectCommand('POST', address, 'restart?includeTasks=true&onlyFailed=true')}`,
     }
   }
   const other = [connector, ...tasks].find((part) => part.state !== 'RUNNING')
@@ -134,18 +148,18 @@ function judgeConnector(status: ConnectorStatus | null): Judgement | undefined {
     return {
       verdict: 'starting',
       reason: `The connector is not running yet (${other?.state ?? 'it has no task'}).`,
-      hint: 'notesctl relay status',
+      hint: ASK_AGAIN,
     }
   }
   return undefined
 }
 
-function judgeFlow(facts: SourceFacts, relayedUntil: Date | null): Judgement {
+function judgeFlow(facts: SourceFacts, relayedUntil: Date | null, address: ConnectorAddress): Judgement {
   if (!facts.slot?.active) {
     return {
       verdict: 'slot-inactive',
       reason: 'Connector and task say RUNNING, but nobody reads the replication slot.',
-      hint: 'curl -X POST "$CONNECT_URL/connectors/$CONNECTOR_NAME/restart?includeTasks=true"',
+      hint: connectCommand('POST', address, 'restart?includeTasks=true'),
     }
   }
   const share = walShareOf(facts)
@@ -153,7 +167,7 @@ function judgeFlow(facts: SourceFacts, relayedUntil: Date | null): Judgement {
     return {
       verdict: 'wal-at-risk',
       reason: `The slot holds ${megabytes(facts.slot.retainedWalBytes ?? 0)} of WAL, ${(share * 100).toFixed(0)} % of what may be kept; beyond it revisions are lost to the relay.`,
-      hint: 'Let the relay catch up, or raise max_slot_wal_keep_size now (ALTER SYSTEM, then pg_reload_conf())',
+      hint: 'let the relay catch up, or raise max_slot_wal_keep_size now (ALTER SYSTEM, then pg_reload_conf())',
     }
   }
   const heartbeatAgeMs = facts.heartbeat && ageMs(facts, facts.heartbeat.at)
@@ -164,7 +178,7 @@ function judgeFlow(facts: SourceFacts, relayedUntil: Date | null): Judgement {
         heartbeatAgeMs === null
           ? 'The connector has not written a heartbeat yet.'
           : `The connector wrote its last heartbeat ${seconds(heartbeatAgeMs)} ago; it writes one each second.`,
-      hint: "Look for heartbeat errors in Connect's log",
+      hint: "look for heartbeat errors in Connect's log",
     }
   }
   if (!relayedUntil || ageMs(facts, relayedUntil) > ALLOWED_DELAY_MS.commitToBroker) {
@@ -174,7 +188,7 @@ function judgeFlow(facts: SourceFacts, relayedUntil: Date | null): Judgement {
     return {
       verdict: 'behind',
       reason: `${known} The slot trails by ${megabytes(facts.slot.lagBytes ?? 0)}.`,
-      hint: 'Wait for it to catch up, and see that the watcher runs: notesctl relay status',
+      hint: `wait for it to catch up, see that the watcher runs, then ${ASK_AGAIN}`,
     }
   }
   return {

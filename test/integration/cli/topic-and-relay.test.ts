@@ -150,5 +150,6 @@ describe('notesctl relay status', () => {
     const end = await notesctl(lab, ['relay', 'status'], { env: { CONNECT_URL: 'http://127.0.0.1:49151' } })
     expect(end.code).toBe(5)
     expect(end.stdout).toMatch(/^connect-unreachable: /)
+    expect(end.stdout).toMatch(/^Next: bin\/up$/m)
   })
 })

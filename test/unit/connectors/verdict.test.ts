@@ -15,13 +15,14 @@ const good: RelayFacts = {
   kafka: read({}),
   relayedUntil: ago(2_000),
 }
-const verdict = (changes: Partial<RelayFacts>) => judgeRelay({ ...good, ...changes }).verdict
+const at = { connectUrl: 'http://127.0.0.1:28083', connectorName: 'notes-outbox' }
+const verdict = (changes: Partial<RelayFacts>) => judgeRelay({ ...good, ...changes }, at).verdict
 const withTask = (state: string, trace?: string): RelayFacts['connector'] =>
   read({ ...running, tasks: [{ id: 0, state, trace }] })
 
 describe('the verdict on the relay', () => {
   it('is running only when everything is known and in order', () => {
-    expect(judgeRelay(good)).toMatchObject({ verdict: 'running', hint: '' })
+    expect(judgeRelay(good, at)).toMatchObject({ verdict: 'running', hint: '' })
   })
 
   it.each<[string, Partial<RelayFacts>]>([
@@ -46,9 +47,18 @@ describe('the verdict on the relay', () => {
     ['behind', { relayedUntil: ago(6_000) }],
     ['behind', { relayedUntil: null }],
   ])('is %s when that is what is wrong', (expected, changes) => {
-    const judgement = judgeRelay({ ...good, ...changes })
+    const judgement = judgeRelay({ ...good, ...changes }, at)
     expect(judgement.verdict).toBe(expected)
     expect(judgement.hint).not.toBe('')
+    // A hint is pasted as it stands.
+    expect(judgement.hint).not.toContain('$')
+  })
+
+  it('tells how to resume a paused connector in a command with its real address', () => {
+    const paused = read({ ...running, connector: { state: 'PAUSED' } })
+    expect(judgeRelay({ ...good, connector: paused }, at).hint).toBe(
+      "curl -X PUT 'http://127.0.0.1:28083/connectors/notes-outbox/resume'",
+    )
   })
 
   it('names what loses revisions before what only delays them, even while other servers are away', () => {
@@ -74,7 +84,7 @@ describe('the verdict on the relay', () => {
         fc.constantFrom(away, read({})),
         fc.option(fc.nat(20_000).map(ago)),
         (source, connector, kafka, relayedUntil) => {
-          const said = judgeRelay({ source, connector, kafka, relayedUntil }).verdict
+          const said = judgeRelay({ source, connector, kafka, relayedUntil }, at).verdict
           if (said !== 'running') return
           expect([source.status, connector.status, kafka.status]).toEqual(['read', 'read', 'read'])
           if (source.status === 'read') {
