@@ -2,7 +2,7 @@ import { createPool, type Pool } from '../core/database.ts'
 import { createLogger } from '../core/log.ts'
 import type { CliContext } from './context.ts'
 import type { ReadApi } from './http/read-api.ts'
-import type { WriteApi } from './http/write-api.ts'
+import type { Publication, WriteApi } from './http/write-api.ts'
 
 /**
  * The way of one revision, with the time of each step and where that was read. Times are RFC 3339, UTC, in
@@ -15,8 +15,15 @@ export type Journey = {
   readonly eventId: string | null
   /** Commit of note, revision and intent in the source database. */
   readonly committed: { readonly at: string; readonly readFrom: string } | null
-  /** Since when the write API knows that the relay has delivered it. */
-  readonly confirmed: { readonly at: string | null; readonly readFrom: string } | null
+  /**
+   * `observedAt`: when that was last observed, not when it happened; every look finds it later.
+   * `evidence`: the slot has passed the commit (recorded by the watcher, or seen now), or readers see it.
+   */
+  readonly confirmed: {
+    readonly observedAt: string | null
+    readonly evidence: Publication['confirmed']['evidence']
+    readonly readFrom: string
+  } | null
   /** The first record the audit consumer saw; `records` counts all of them (more than 1: duplicates or replays). */
   readonly kafka: {
     readonly topic: string
@@ -119,7 +126,14 @@ export async function traceJourney(
     revision,
     eventId: publication.eventId,
     committed: accepted.at === null ? null : { at: accepted.at, readFrom: FROM.publication },
-    confirmed: confirmed.answer === 'yes' ? { at: confirmed.at, readFrom: FROM.publication } : null,
+    confirmed:
+      confirmed.answer === 'yes'
+        ? {
+            observedAt: confirmed.observedAt,
+            evidence: confirmed.evidence,
+            readFrom: FROM.publication,
+          }
+        : null,
     ...consumers,
     visible,
     gaps,

@@ -6,6 +6,7 @@ import { registerRelay } from './commands/relay.ts'
 import { registerToken } from './commands/token.ts'
 import { registerTopic } from './commands/topic.ts'
 import { CliFailure, EXIT_CODES } from './failure.ts'
+import { httpAddress } from './options.ts'
 import { printable } from './output.ts'
 
 const EXIT_HELP = Object.values(EXIT_CODES)
@@ -32,8 +33,8 @@ const program = new Command('notesctl')
   )
   .option('--json', 'print JSON, one value a line')
   .option('--lab <folder>', 'folder of the lab to talk to')
-  .option('--write-api <url>', 'address of the write API')
-  .option('--read-api <url>', 'address of the read API')
+  .option('--write-api <url>', 'address of the write API', httpAddress)
+  .option('--read-api <url>', 'address of the read API', httpAddress)
   .option('--token <jwt>', 'bearer token')
   .addHelpText('after', HELP)
   .configureHelp({ showGlobalOptions: true })

@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
+import { VARIABLES } from '../core/config.ts'
 import { NoteId, Revision } from '../core/note.ts'
 import { PREFIX_PATTERN } from './documents/note-id.ts'
 
@@ -22,7 +23,18 @@ export function duration(text: string): number {
   return seconds
 }
 
-export const collect = (text: string, previous: readonly string[]): string[] => [...previous, text]
+/** `--name <duration>`; its default is given, and shown in the help, as one would write it. In seconds. */
+export const durationOption = (flags: string, description: string, byDefault: string): Option =>
+  new Option(flags, description).argParser(duration).default(duration(byDefault), byDefault)
+
+export function httpAddress(text: string): string {
+  if (!VARIABLES.WRITE_API_URL.safeParse(text).success) {
+    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:18080.')
+  }
+  return text
+}
+
+export const collect = (text: string, previous: readonly string[] = []): string[] => [...previous, text]
 
 export function prefix(text: string): string {
   if (!PREFIX_PATTERN.test(text)) {

@@ -46,6 +46,11 @@ export class Settings {
     }
   }
 
+  /** As it was given, for messages; undefined when it was not. */
+  text(name: VariableName): string | undefined {
+    return this.#values[name] || undefined
+  }
+
   has(name: VariableName): boolean {
     return Boolean(this.#values[name])
   }

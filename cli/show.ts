@@ -1,3 +1,4 @@
+import { CONFIRMED_BY } from './confirmed-by.ts'
 import type { PublicView } from './http/read-api.ts'
 import type { CanonicalNote, Publication, RevisionEntry } from './http/write-api.ts'
 import { columns, printable } from './output.ts'
@@ -56,8 +57,11 @@ export function showLines({ noteId, revision, canonical, public: view, publicati
     `revision ${revision.revision}, event ${revision.eventId ?? 'none'}: ${publication.state}`,
     ...columns([
       ['  accepted', accepted.answer, accepted.at ?? ''],
-      ['  confirmed', confirmed.answer, confirmed.at ?? ''],
+      ['  confirmed', confirmed.answer, confirmedText(confirmed)],
       ['  visible', visible.answer, `asked at ${visible.at}`],
     ]),
   ]
 }
+
+const confirmedText = ({ observedAt, evidence }: Publication['confirmed']): string =>
+  observedAt === null ? CONFIRMED_BY[evidence] : `known at ${observedAt}: ${CONFIRMED_BY[evidence]}`

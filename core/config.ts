@@ -60,6 +60,7 @@ export const VARIABLES = {
     .describe('Logical replication slot of the relay.'),
   WRITE_API_URL: httpUrl.describe('Write API, as clients reach it.'),
   READ_API_URL: httpUrl.describe('Public read API, as readers reach it.'),
+  PROJECTOR_URL: httpUrl.describe('/readyz and /metrics of the projector, for hints of notesctl.'),
   WRITE_RATE_LIMIT_PER_SECOND: z.coerce
     .number()
     .int()
@@ -143,6 +144,7 @@ export const PROCESS_VARIABLES = {
   notesctl: [
     'WRITE_API_URL',
     'READ_API_URL',
+    'PROJECTOR_URL',
     'NOTES_TOKEN',
     'AUTH_PRIVATE_KEY',
     'AUTH_ISSUER',

@@ -6,7 +6,7 @@ import type { FileOutcome, ImportParts } from '../import/folder.ts'
 import { progressBar } from '../import/progress.ts'
 import { type ImportSummary, printSummary } from '../import/summary.ts'
 import { Published, waitVisible } from '../import/visibility.ts'
-import { collect, duration, prefix, wholeNumber } from '../options.ts'
+import { collect, durationOption, prefix, wholeNumber } from '../options.ts'
 import { printable } from '../output.ts'
 
 const HELP = `
@@ -48,7 +48,7 @@ Examples:
 type ImportFlags = {
   readonly git?: boolean
   readonly since?: string
-  readonly glob: readonly string[]
+  readonly glob?: readonly string[]
   readonly prefix?: string
   readonly concurrency: number
   readonly includeHidden?: boolean
@@ -66,12 +66,12 @@ export function registerImport(program: Command): void {
     .argument('<folder>', 'the folder; with --git a repository, or a folder in one for that part of it')
     .option('--git', 'import the history instead of the files')
     .option('--since <rev|date>', 'only with --git: leave out older commits')
-    .option('--glob <pattern>', 'instead of all Markdown files; may be repeated', collect, [])
+    .option('--glob <pattern>', 'instead of all Markdown files; may be repeated', collect)
     .option('--prefix <text>', "beginning of every note id (default: the folder's name)", prefix)
     .option('--concurrency <n>', 'requests in flight', wholeNumber(1, 64), 8)
     .option('--include-hidden', 'also names starting with a dot, and node_modules')
     .option('--wait-visible', 'wait until the read API shows the newest revision of every note')
-    .option('--timeout <duration>', 'for --wait-visible', duration, 120)
+    .addOption(durationOption('--timeout <duration>', 'for --wait-visible', '2m'))
     .option('--each', 'print a line for every file')
     .option('--no-progress', 'no progress bar (there is none unless stderr is a terminal)')
     .addHelpText('after', HELP)
@@ -100,7 +100,7 @@ async function runImport(folder: string, flags: ImportFlags, parts: ImportParts)
   const common = {
     folder,
     prefix: flags.prefix ?? defaultPrefix(folder),
-    globs: flags.glob,
+    globs: flags.glob ?? [],
     concurrency: flags.concurrency,
   }
   if (flags.git) {

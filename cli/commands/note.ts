@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import { CliContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
 import type { Journey } from '../journey.ts'
-import { journeyLines, stepRow, stepsOf } from '../journey-steps.ts'
-import { duration, type NoteReference, noteReference } from '../options.ts'
+import { asObserved, journeyLines, stepRow, stepsOf } from '../journey-steps.ts'
+import { nextLook } from '../next-look.ts'
+import { durationOption, type NoteReference, noteReference } from '../options.ts'
 import { type Shown, showLines } from '../show.ts'
 
 export function registerShow(program: Command): void {
@@ -52,10 +53,12 @@ export function registerJourney(program: Command): void {
     .addHelpText(
       'after',
       `
-Result with --json: noteId, revision, eventId, committed{at}, confirmed{at}, kafka{topic, partition, offset,
+Result with --json: noteId, revision, eventId, committed{at}, confirmed{observedAt,
+  evidence}, kafka{topic, partition, offset,
   brokerTime, records}, audit{seenAt}, catalog{appliedAt}, visible{at, as, shownRevision, projectionAsOf};
-  each also says readFrom, and is null when unknown: then gaps[{step, why}] says why. visible.at is the time
-  of asking, not the first moment it could be seen.
+  each also says readFrom, and is null when unknown: then gaps[{step, why}] says why. "known at" (and
+  confirmed.observedAt, visible.at) is when somebody looked, not when it happened: it is later each time.
+  evidence: recorded or slot (the slot has passed the commit), or visible (only that readers see it).
 
 Examples:
   bin/notesctl journey readme
@@ -78,11 +81,11 @@ export function registerWatch(program: Command): void {
     .summary('follow one revision until readers see it')
     .description('Prints each step of one revision as it happens, until readers see it.')
     .argument('<note[:revision]>', 'default: the canonical revision', noteReference)
-    .option('--timeout <duration>', 'give up after', duration, 60)
+    .addOption(durationOption('--timeout <duration>', 'give up after', '1m'))
     .addHelpText(
       'after',
       `
-With --json one object a step: name, at, what, readFrom.
+With --json one object a step: name, at, timeIs (of-step; of-observation: known at that time), what, readFrom.
 
 Examples:
   bin/notesctl watch readme
@@ -98,22 +101,24 @@ Examples:
         if (!journey) throw noRevision(reference.noteId, revision, undefined)
         printNewSteps(context, journey, printed)
         if (journey.visible) return
-        if (performance.now() >= deadline) throw notVisible(journey, flags.timeout)
+        if (performance.now() >= deadline) throw notVisible(context, journey, flags.timeout)
         await sleep(WATCH_POLL_MS)
       }
     })
 }
 
 function printNewSteps({ output }: CliContext, journey: Journey, printed: Set<string>): void {
-  for (const step of stepsOf(journey)) {
-    if (printed.has(step.name)) continue
-    printed.add(step.name)
+  const isFirstLook = printed.size === 0
+  for (const found of stepsOf(journey)) {
+    if (printed.has(found.name)) continue
+    printed.add(found.name)
+    const step = found.name === 'visible' && isFirstLook ? asObserved(found) : found
     output.result(step, () => {
       const [name = '', at = '', since = '', what = '', from = ''] = stepRow(
         step,
         journey.committed?.at ?? null,
       )
-      return `${name.padEnd(9)}  ${at.padEnd(24)}  ${since.padStart(9)}  ${what}  ${from}`
+      return `${name.padEnd(9)}  ${at.padEnd(33)}  ${since.padStart(11)}  ${from.padEnd(36)}  ${what}`
     })
   }
 }
@@ -139,8 +144,18 @@ const noRevision = (noteId: string, revision: number, current: number | undefine
     `${noteId} has no revision ${revision}${current === undefined ? '' : `: it is at ${current}`}. See bin/notesctl show ${noteId}.`,
   )
 
-const notVisible = ({ noteId, revision, gaps }: Journey, seconds: number): CliFailure =>
-  new CliFailure(
+function notVisible({ settings }: CliContext, journey: Journey, seconds: number): CliFailure {
+  const { noteId, revision, gaps } = journey
+  const next = nextLook({
+    note: noteId,
+    inKafka: journey.kafka !== null || journey.confirmed !== null,
+    inCatalog: journey.catalog !== null,
+    readers: 'not-yet',
+    projectorUrl: settings.text('PROJECTOR_URL'),
+    readApiUrl: settings.text('READ_API_URL'),
+  })
+  return new CliFailure(
     'not-yet',
-    `${noteId}:${revision} is saved, but readers do not see it after ${seconds} s:\n${gaps.map(({ step, why }) => `  ${step}: ${why}`).join('\n')}\nIt is not lost. See bin/notesctl relay status.`,
+    `${noteId}:${revision} is saved, but readers do not see it after ${seconds} s:\n${gaps.map(({ step, why }) => `  ${step}: ${why}`).join('\n')}\nIt is not lost. ${next}`,
   )
+}

@@ -8,8 +8,10 @@ import { CliContext } from '../context.ts'
 import { readDocument } from '../documents/document.ts'
 import { shortDigest } from '../etag.ts'
 import { CliFailure } from '../failure.ts'
+import type { WriteApi } from '../http/write-api.ts'
 import { keyForContent } from '../idempotency-key.ts'
-import { duration, noteId, wholeNumber } from '../options.ts'
+import { planFile, type Step } from '../import/plan.ts'
+import { durationOption, noteId, wholeNumber } from '../options.ts'
 import { awaitState, type WaitFor } from '../wait-state.ts'
 
 const HELP = `
@@ -23,7 +25,12 @@ url, type, body, visibility and optionally revision. Markdown may begin with fro
   visibility: public              (default; or withdrawn)
   ---
 The body is the whole text, front matter included, byte for byte.
-The Idempotency-Key is made from note, revision and content: sending the same again changes nothing.
+Sending the same again changes nothing: content equal to the canonical revision is not saved but reported as
+unchanged (code 0), and a request repeated with the same --revision is recognised by its Idempotency-Key.
+--revision and --force save equal content too, as a revision of its own.
+
+Result with --json: noteId, revision, eventId, replayed, unchanged, states[{state, at}]; at of accepted is the
+  commit, of the others when it was observed.
 
 Examples:
   bin/notesctl publish README.md --note readme
@@ -35,6 +42,7 @@ type PublishFlags = {
   readonly stdin?: boolean
   readonly note?: string
   readonly revision?: number
+  readonly force?: boolean
   readonly wait: WaitFor
   readonly timeout: number
 }
@@ -56,20 +64,32 @@ export function registerPublish(program: Command): void {
       'the revision to create (default: the one after the canonical)',
       wholeNumber(1, 2_147_483_647),
     )
+    .option('--force', 'save it even when the canonical note has this content')
     .addOption(
       new Option('--wait <state>', 'until when').choices(['visible', 'confirmed', 'none']).default('visible'),
     )
-    .option('--timeout <duration>', 'for --wait', duration, 30)
+    .addOption(durationOption('--timeout <duration>', 'for --wait', '30s'))
     .addHelpText('after', HELP)
     .action(async (file: string | undefined, flags: PublishFlags, command: Command) => {
       const context = new CliContext(command)
       const draft = await readDraft(file, flags)
       const writeApi = context.writeApi()
       const id = flags.note ?? draft.noteId ?? idFromFile(file)
-      const revision = flags.revision ?? draft.revision ?? (await nextRevision(writeApi, id))
       const { title, url, type, body, visibility } = draft
       const content = { title, url, type, body, visibility }
-      const key = keyForContent(id, revision, shortDigest(content))
+      const digest = shortDigest(content)
+      const named = flags.revision ?? draft.revision
+      const step =
+        named === undefined
+          ? await nextStep(writeApi, id, flags.force ? undefined : digest)
+          : ({ action: 'publish', revision: named } as const)
+      const { revision } = step
+      if (step.action === 'none') {
+        const eventId = (await writeApi.publication(id, revision))?.eventId ?? null
+        const unchanged = { status: 'unchanged', noteId: id, revision, eventId } as const
+        return awaitState(context, unchanged, flags.wait, flags.timeout * 1000)
+      }
+      const key = keyForContent(id, revision, digest)
       const outcome = await writeApi.publish({ noteId: id, revision, ...content }, key)
       switch (outcome.status) {
         case 'conflict':
@@ -158,7 +178,6 @@ function idFromFile(file: string | undefined): string {
   throw new CliFailure('usage', 'Which note? Give --note ID, or noteId in the text; nothing was saved.')
 }
 
-async function nextRevision(writeApi: ReturnType<CliContext['writeApi']>, id: string): Promise<number> {
-  const canonical = await writeApi.canonical(id)
-  return canonical.status === 'absent' ? 1 : canonical.revision + 1
-}
+/** @param digest undefined: a revision of its own whatever the canonical note has */
+const nextStep = async (writeApi: WriteApi, id: string, digest: string | undefined): Promise<Step> =>
+  planFile(await writeApi.canonical(id), digest)

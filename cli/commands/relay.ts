@@ -2,7 +2,16 @@ import type { Command } from 'commander'
 import { CliContext } from '../context.ts'
 
 export function registerRelay(program: Command): void {
-  const relay = program.command('relay').description('Look at the relay: slot, connector, topic.')
+  const relay = program
+    .command('relay')
+    .description('Look at the relay: slot, connector, topic.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bin/notesctl relay status
+  bin/notesctl relay status --help`,
+    )
   relay
     .command('status')
     .summary('connector, tasks, slot, lag, with a verdict')

@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ROLES } from '../../core/auth.ts'
 import { DEFAULT_ROLES, DEFAULT_SUBJECT, signToken } from '../access-token.ts'
 import { CliContext } from '../context.ts'
-import { duration } from '../options.ts'
+import { durationOption } from '../options.ts'
 
 type TokenFlags = {
   readonly subject: string
@@ -16,8 +16,12 @@ export function registerToken(program: Command): void {
     .summary('print a bearer token')
     .description('Prints a bearer token signed with AUTH_PRIVATE_KEY, and nothing else.')
     .option('--subject <name>', 'whose token; Idempotency-Keys are scoped to it', DEFAULT_SUBJECT)
-    .option('--role <names>', `comma-separated: ${ROLES.join(', ')}`, roles, [...DEFAULT_ROLES])
-    .option('--expires <duration>', 'valid for', duration, 3_600)
+    .addOption(
+      new Option('--role <names>', `comma-separated: ${ROLES.join(', ')}`)
+        .argParser(roles)
+        .default([...DEFAULT_ROLES], DEFAULT_ROLES.join(',')),
+    )
+    .addOption(durationOption('--expires <duration>', 'valid for', '1h'))
     .addHelpText(
       'after',
       `

@@ -4,7 +4,16 @@ import { noteId, partitionOffset, wholeNumber } from '../options.ts'
 import type { CatFlags } from '../topic-cat.ts'
 
 export function registerTopic(program: Command): void {
-  const topic = program.command('topic').description('Look at the Kafka topic.')
+  const topic = program
+    .command('topic')
+    .description('Look at the Kafka topic.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bin/notesctl topic cat readme
+  bin/notesctl topic cat --help`,
+    )
   topic
     .command('cat')
     .summary('print records with their Avro decoded')

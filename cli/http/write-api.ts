@@ -47,7 +47,11 @@ const Publication = z.object({
   eventId: z.string().nullable(),
   state: z.string(),
   accepted: z.object({ answer: z.string(), at: time }),
-  confirmed: z.object({ answer: z.string(), at: time }),
+  confirmed: z.object({
+    answer: z.string(),
+    evidence: z.enum(['recorded', 'slot', 'visible', 'none']),
+    observedAt: time,
+  }),
   visible: z.object({
     answer: z.string(),
     at: time,

@@ -4,6 +4,11 @@ import { NoteContent, NoteId, Revision } from '../../core/note.ts'
 /** The bodies this API answers with: the OpenAPI document is made from these. Times are RFC 3339, UTC. */
 
 const Time = z.iso.datetime()
+const ObservedAt = Time.nullable().meta({
+  description:
+    'When this was last observed, null while there is no evidence. It moves on with every observation: the broker had the record by then, possibly long before.',
+})
+const Incarnation = z.int32().min(1).nullable()
 const EventId = z.uuid().meta({ description: 'The event of this revision; equal in every delivery.' })
 const Lsn = z
   .string()
@@ -66,15 +71,15 @@ export const Evidence = z
     }),
     explanation: z.string(),
     readAt: Time,
-    relayIncarnation: z.int().nullable().meta({
+    relayIncarnation: Incarnation.meta({
       description: 'The incarnation of the replication slot that was there at the commit.',
     }),
-    currentIncarnation: z.int().nullable(),
+    currentIncarnation: Incarnation.meta({ description: 'The newest incarnation on record.' }),
     confirmedLsn: Lsn.nullable().meta({ description: 'Up to where the slot confirmed delivery.' }),
     boundLsn: Lsn.nullable().meta({
       description: 'A position the commit is not after. Confirmed by the slot means: delivered.',
     }),
-    confirmedAt: Time.nullable().meta({ description: 'Since when the confirmation is known.' }),
+    observedAt: ObservedAt,
     covers: z.string().meta({ description: 'What "confirmed" does not promise.' }),
   })
   .meta({ id: 'Evidence' })
@@ -108,7 +113,11 @@ export const Publication = z
     }),
     confirmed: z.object({
       answer: z.enum(['yes', 'not-yet', 'no']),
-      at: Time.nullable().meta({ description: 'Since when that is known.' }),
+      evidence: z.enum(['recorded', 'slot', 'visible', 'none']).meta({
+        description:
+          'What yes rests on. recorded, slot: as in GET /events. visible: readers get exactly this revision, so the broker had it, though the slot gives no evidence (after it was made anew, for example). none: nothing yet.',
+      }),
+      observedAt: ObservedAt,
     }),
     visible: z.object({
       answer: z.enum(['yes', 'not-yet', 'withdrawn', 'superseded', 'conflict', 'unknown']).meta({

@@ -54,13 +54,16 @@ function show(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Evidence {
     currentIncarnation: facts.currentIncarnation,
     confirmedLsn: confirmedLsn === null ? null : formatLsn(confirmedLsn),
     boundLsn: recorded ? null : formatLsn(facts.boundLsn),
-    confirmedAt: confirmedSince(verdict, facts, readAt)?.toISOString() ?? null,
+    observedAt: observedAt(verdict, facts, readAt)?.toISOString() ?? null,
     covers: COVERS,
   }
 }
 
-/** Since when the confirmation is known; null while it is not. */
-export function confirmedSince(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Date | null {
+/**
+ * When the confirmation was last observed; null while there is none. The watcher's record covers all commits
+ * of an incarnation at once and moves on with the slot, so it does not keep when one commit was passed.
+ */
+export function observedAt(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Date | null {
   if (verdict.status !== 'confirmed') return null
   return verdict.kind === 'recorded' ? facts.recorded.at : readAt
 }

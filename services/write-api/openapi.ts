@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject } from 'zod-openapi'
-import { LIMITS, SaveNoteCommand } from '../../core/note.ts'
-import { jsonAnswer, openApiDocument, problemAnswers } from '../../core/openapi.ts'
+import { LIMITS, Revision, SaveNoteCommand } from '../../core/note.ts'
+import { jsonAnswer, openApiDocument, problemAnswers, RetryAfterSeconds } from '../../core/openapi.ts'
 import { Accepted, CanonicalNote, EventStatus, Publication, RevisionPage } from './answers.ts'
 import { EventParams } from './events.ts'
 import { JSON_TEXT_BYTES } from './json-body.ts'
@@ -10,7 +10,6 @@ import { RevisionsQuery } from './revisions.ts'
 
 const traceparent = z.string().meta({ description: 'W3C trace context of this request.' })
 const cacheControl = z.string()
-const seconds = z.string().regex(/^[0-9]+$/)
 const etag = z
   .string()
   .regex(/^"[0-9]+-[0-9a-f]{32}"$/)
@@ -20,6 +19,7 @@ const READ_PROBLEMS = [
   'malformed-request',
   'unauthenticated',
   'forbidden',
+  'method-not-allowed',
   'too-many-requests',
   'unavailable',
 ] as const
@@ -61,6 +61,7 @@ const saveNote: ZodOpenApiOperationObject = {
       'idempotency-key-required',
       'unauthenticated',
       'forbidden',
+      'method-not-allowed',
       'revision-conflict',
       'payload-too-large',
       'unsupported-media-type',
@@ -85,7 +86,7 @@ const canonical = (operationId: string, summary: string, path: z.ZodObject): Zod
     '200': jsonAnswer(
       'The canonical revision.',
       CanonicalNote,
-      z.object({ ETag: etag, 'Note-Revision': seconds, 'Cache-Control': cacheControl, traceparent }),
+      z.object({ ETag: etag, 'Note-Revision': Revision, 'Cache-Control': cacheControl, traceparent }),
     ),
     '304': { description: 'The ETag still holds.', headers: z.object({ ETag: etag }) },
     ...problemAnswers(...READ_PROBLEMS, 'not-found'),
@@ -127,6 +128,8 @@ export const document = () =>
         get: {
           operationId: 'getEvent',
           summary: 'Has the broker accepted the record of this event?',
+          description:
+            'Decided by evidence from the replication slot of the commit alone; the read API is not asked. So this can say accepted for good (the slot was made anew since) where GET /publications says confirmed with evidence visible, because readers get that very revision.',
           requestParams: { path: EventParams },
           responses: {
             '200': jsonAnswer(
@@ -134,7 +137,9 @@ export const document = () =>
               EventStatus,
               z.object({
                 'Cache-Control': cacheControl,
-                'Retry-After': seconds.optional().meta({ description: 'Seconds; present while accepted.' }),
+                'Retry-After': RetryAfterSeconds.optional().meta({
+                  description: 'Seconds; present while accepted.',
+                }),
                 traceparent,
               }),
             ),
@@ -146,6 +151,8 @@ export const document = () =>
         get: {
           operationId: 'getPublication',
           summary: 'Accepted, confirmed, visible: how far is this revision?',
+          description:
+            'Asks the read API as a reader would. Confirmed by evidence from the slot, as in GET /events, or else because readers get exactly this revision: confirmed.evidence says which. The two answers therefore differ when there is only the latter.',
           requestParams: { path: RevisionParams },
           responses: {
             '200': jsonAnswer(
@@ -153,9 +160,9 @@ export const document = () =>
               Publication,
               z.object({
                 'Cache-Control': cacheControl,
-                'Retry-After': seconds
-                  .optional()
-                  .meta({ description: 'Seconds; present while readers do not have it.' }),
+                'Retry-After': RetryAfterSeconds.optional().meta({
+                  description: 'Seconds; present while readers do not have it.',
+                }),
                 traceparent,
               }),
             ),

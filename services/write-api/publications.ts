@@ -3,7 +3,7 @@ import { noteETag } from '../../core/etag.ts'
 import { traceparentOf } from '../../core/http-app.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Publication } from './answers.ts'
-import { confirmedSince } from './events.ts'
+import { observedAt } from './events.ts'
 import { judge } from './evidence.ts'
 import type { FactsReader, PublicationFacts } from './facts.ts'
 import { RevisionParams } from './notes.ts'
@@ -40,7 +40,8 @@ function show(found: PublicationFacts, stages: Stages, read: PublicRead, askedAt
     accepted: { answer: stages.accepted, at: found.committedAt?.toISOString() ?? null },
     confirmed: {
       answer: stages.confirmed,
-      at: stages.confirmed === 'yes' ? confirmedAt(found, askedAt).toISOString() : null,
+      evidence: stages.evidence,
+      observedAt: stages.confirmed === 'yes' ? confirmationObservedAt(found, askedAt).toISOString() : null,
     },
     visible: {
       answer: stages.visible,
@@ -52,7 +53,7 @@ function show(found: PublicationFacts, stages: Stages, read: PublicRead, askedAt
   }
 }
 
-/** By the slot's evidence, or else by readers getting it. */
-function confirmedAt({ intent, readAt }: PublicationFacts, askedAt: Date): Date {
-  return (intent && confirmedSince(judge(intent.evidence), intent.evidence, readAt)) ?? askedAt
+/** By the slot's evidence, or else by readers getting it, which was asked now. */
+function confirmationObservedAt({ intent, readAt }: PublicationFacts, askedAt: Date): Date {
+  return (intent && observedAt(judge(intent.evidence), intent.evidence, readAt)) ?? askedAt
 }

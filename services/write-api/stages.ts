@@ -1,5 +1,5 @@
 import type { Publication } from './answers.ts'
-import { type EvidenceFacts, judge } from './evidence.ts'
+import { type EvidenceFacts, judge, type Verdict } from './evidence.ts'
 import type { PublicRead } from './public-read.ts'
 
 export type StageFacts = {
@@ -14,6 +14,8 @@ export type Stages = {
   readonly state: Publication['state']
   readonly accepted: Publication['accepted']['answer']
   readonly confirmed: Publication['confirmed']['answer']
+  /** What `confirmed: yes` rests on; none while it is not. */
+  readonly evidence: Publication['confirmed']['evidence']
   readonly visible: Publication['visible']['answer']
 }
 
@@ -23,10 +25,17 @@ export type Stages = {
  */
 export function stagesOf({ revision, etag, evidence, read }: StageFacts): Stages {
   const visible = visibility(revision, etag, read)
-  if (!evidence) return { state: 'note-only', accepted: 'no', confirmed: 'no', visible }
+  if (!evidence) return { state: 'note-only', accepted: 'no', confirmed: 'no', evidence: 'none', visible }
   const reached = visible === 'yes' || visible === 'withdrawn'
-  const confirmed = reached || judge(evidence).status === 'confirmed' ? 'yes' : 'not-yet'
-  return { state: stateOf(visible, confirmed), accepted: 'yes', confirmed, visible }
+  const kind = evidenceOf(judge(evidence), reached)
+  const confirmed = kind === 'none' ? 'not-yet' : 'yes'
+  return { state: stateOf(visible, confirmed), accepted: 'yes', confirmed, evidence: kind, visible }
+}
+
+/** The slot's evidence comes first: it is what GET /events answers with too. */
+function evidenceOf(verdict: Verdict, reached: boolean): Stages['evidence'] {
+  if (verdict.status === 'confirmed') return verdict.kind
+  return reached ? 'visible' : 'none'
 }
 
 function stateOf(visible: Stages['visible'], confirmed: 'yes' | 'not-yet'): Stages['state'] {

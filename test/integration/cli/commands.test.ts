@@ -9,6 +9,7 @@ import { clientOf } from '../../support/client.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 import { notesctl, notesctlJson } from '../../support/notesctl.ts'
+import { waitFor } from '../../support/wait.ts'
 
 const lab = useLab()
 const client = clientOf(lab)
@@ -30,7 +31,8 @@ type PublishResult = {
   revision: number
   eventId: string
   replayed: boolean
-  states: { state: string }[]
+  unchanged: boolean
+  states: { state: string; at: string | null }[]
 }
 const publish = (args: readonly string[], input?: string, expectedCode = 0) =>
   notesctlJson<PublishResult>(lab, ['publish', ...args], expectedCode, input === undefined ? {} : { input })
@@ -59,6 +61,28 @@ describe('notesctl publish', () => {
     const args = ['--stdin', '--note', noteId, '--revision', '1', '--wait', 'none']
     const first = await publish(args, '# One')
     expect(await publish(args, '# One')).toMatchObject({ eventId: first.eventId, replayed: true })
+  })
+
+  test('with the content of the canonical revision it changes nothing, waits for readers and says unchanged', async () => {
+    const noteId = uniqueNoteId()
+    const args = ['--stdin', '--note', noteId]
+    const first = await publish([...args, '--wait', 'none'], '# One')
+    const again = await publish(args, '# One')
+    expect(again).toMatchObject({ revision: 1, eventId: first.eventId, unchanged: true })
+    expect(again.states.map(({ state }) => state)).toContain('visible')
+    const said = await notesctl(lab, ['publish', ...args, '--wait', 'none'], { input: '# One' })
+    expect([said.code, said.stdout.split('\n')[0]]).toEqual([
+      0,
+      `${noteId}:1 unchanged, event ${first.eventId}`,
+    ])
+    // A revision of its own only for who asks for one.
+    expect(await publish([...args, '--wait', 'none', '--force'], '# One')).toMatchObject({
+      revision: 2,
+      unchanged: false,
+    })
+    expect(await publish([...args, '--wait', 'none', '--revision', '3'], '# One')).toMatchObject({
+      revision: 3,
+    })
   })
 
   test('a wrong revision is a conflict, code 4, and names the current one', async () => {
@@ -132,7 +156,21 @@ describe('notesctl show, journey and watch', () => {
     expect(steps).toContain('visible')
   })
 
-  test('watch gives up with code 7 when the projector is down, and says what is missing', async () => {
+  test('journey gives the time of each step, and of what is only observed no time since the commit', async () => {
+    const noteId = uniqueNoteId()
+    await publish(['--stdin', '--note', noteId], '# One')
+    const { confirmed } = await waitFor('the watcher to record it', async () => {
+      const journey = await notesctlJson<Journey>(lab, ['journey', noteId])
+      return journey.confirmed?.evidence === 'recorded' && journey
+    })
+    expect(confirmed?.observedAt).toEqual(expect.any(String))
+    const { stdout } = await notesctl(lab, ['journey', noteId])
+    expect(stdout).toMatch(/^confirmed +known at \S+Z +the watcher saw the slot pass the commit/m)
+    expect(stdout).toMatch(/^visible +known at \S+Z +the read API shows it/m)
+    expect(stdout).toMatch(/^in Kafka +\S+Z +\+\d+ ms +topic /m)
+  })
+
+  test('watch gives up with code 7 when the projector is down, and says what is missing and where to look', async () => {
     const noteId = uniqueNoteId()
     await lab.stop('projector')
     try {
@@ -140,6 +178,12 @@ describe('notesctl show, journey and watch', () => {
       const end = await notesctl(lab, ['watch', noteId, '--timeout', '2s'])
       expect(end.code).toBe(7)
       expect(end.stderr).toContain('visible: readers get nothing')
+      // The relay is well: it is the projector that has to be looked at, once the broker is known to have it.
+      const afterConfirmed = ['publish', '--stdin', '--note', noteId, '--timeout', '1s']
+      await publish(['--stdin', '--note', noteId, '--wait', 'confirmed'], '# Two')
+      const unchanged = await notesctl(lab, afterConfirmed, { input: '# Two' })
+      expect(unchanged.code).toBe(7)
+      expect(unchanged.stderr).toContain(`Next: curl ${lab.addresses.projectorUrl}/readyz`)
       const journey = await notesctlJson<Journey>(lab, ['journey', noteId])
       expect(journey).toMatchObject({ catalog: null, visible: null, committed: { at: expect.any(String) } })
     } finally {
@@ -190,6 +234,14 @@ describe('when something is away or not given', () => {
     expect(end.stderr).toContain('bin/up')
   })
 
+  test('a wrong address names the option that gave it, code 2', async () => {
+    for (const option of ['--write-api', '--read-api']) {
+      const end = await notesctl(lab, ['show', 'x', option, 'nonsense'])
+      expect(end.code).toBe(2)
+      expect(end.stderr).toContain(`option '${option} <url>' argument 'nonsense' is invalid`)
+    }
+  })
+
   test('without lab and settings every missing variable is named, code 2', async () => {
     const end = await notesctl({ dir: '/no/such/lab' }, ['topic', 'cat'])
     expect(end.code).toBe(2)
@@ -227,6 +279,8 @@ test.each([
   [[]],
   ...['publish', 'import', 'show', 'watch', 'journey', 'token'].map((name) => [[name]]),
   [['topic', 'cat']],
+  [['topic']],
+  [['relay']],
   [['relay', 'status']],
 ])('--help of %j has examples', async (command) => {
   const end = await notesctl(lab, [...command, '--help'])

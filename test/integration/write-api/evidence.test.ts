@@ -28,7 +28,7 @@ describe('with the relay running', () => {
     expect(event).toMatchObject({ noteId, revision: 1, committedAt: expect.any(String) })
     expect(event.evidence).toMatchObject({
       confirmedLsn: expect.any(String),
-      confirmedAt: expect.any(String),
+      observedAt: expect.any(String),
       relayIncarnation: (event.evidence as { currentIncarnation: number }).currentIncarnation,
     })
     const answer = await api.send(`/events/${json.eventId}`)

@@ -26,7 +26,11 @@ describe('a publication', () => {
     expect(json).toMatchObject({
       eventId: saved.eventId,
       accepted: { answer: 'yes', at: expect.any(String) },
-      confirmed: { answer: 'yes', at: expect.any(String) },
+      confirmed: {
+        answer: 'yes',
+        evidence: expect.stringMatching(/^(recorded|slot|visible)$/),
+        observedAt: expect.any(String),
+      },
       visible: { answer: 'yes', at: expect.any(String), shownRevision: 1 },
       delivery: saved.delivery,
     })

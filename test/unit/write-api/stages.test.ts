@@ -81,10 +81,17 @@ describe('the stages of revision 7', () => {
     expect([it.state, it.accepted, it.confirmed, it.visible]).toEqual(expected)
   })
 
+  test('confirmed says what it rests on: the slot first, else only that readers get it, else nothing', () => {
+    expect(stages(shown(7), true).evidence).toBe('recorded')
+    expect(stages(shown(7), false).evidence).toBe('visible')
+    expect(stages({ answer: 'withdrawn', revision: 7, asOf: null }, false).evidence).toBe('visible')
+    expect(stages(shown(8), false).evidence).toBe('none')
+  })
+
   test('a revision without outbox row is note-only, whatever readers get', () => {
     for (const read of [shown(7), shown(8), { answer: 'unknown' } as const]) {
       const it = stagesOf({ revision: 7, etag: '"7-aa"', evidence: undefined, read })
-      expect([it.state, it.accepted, it.confirmed]).toEqual(['note-only', 'no', 'no'])
+      expect([it.state, it.accepted, it.confirmed, it.evidence]).toEqual(['note-only', 'no', 'no', 'none'])
     }
   })
 })
