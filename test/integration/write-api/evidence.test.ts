@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureSlot } from '../../../database/slot.ts'
+import { clientOf } from '../../support/client.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 import { type ScratchDatabase, scratchSource } from '../../support/scratch-database.ts'
@@ -149,6 +150,23 @@ describe('with a slot that nobody reads', () => {
     )
     expect(await evidenceOf(later)).toMatchObject({ status: 'accepted', kind: 'none' })
     expect(await evidenceOf(recorded)).toMatchObject({ status: 'confirmed', kind: 'recorded' })
+  })
+
+  test('when only readers tell that the broker had it, the publication says just that and the event stays accepted', async () => {
+    const note = { noteId: uniqueNoteId(), revision: 1 }
+    // The very revision that readers get, in a source whose slot has not passed it.
+    expect((await clientOf(lab).save(note)).status).toBe(202)
+    const { eventId } = (await api.save(note)).json
+    const publication = await waitFor('readers to get it', async () => {
+      const { json } = await api.send(`/publications/${note.noteId}/1`)
+      return json.state === 'visible' && json
+    })
+    expect(publication.confirmed).toEqual({
+      answer: 'yes',
+      evidence: 'visible',
+      observedAt: (publication.visible as { at: string }).at,
+    })
+    expect(await evidenceOf(eventId)).toMatchObject({ status: 'accepted', kind: 'none' })
   })
 
   test('a revision written around the API has no intent: note-only, and replayed by nobody', async () => {

@@ -17,11 +17,7 @@ describe('where to look when a revision does not reach readers', () => {
     ['in Kafka, not in the catalog: the projector', { inCatalog: false }, 'curl http://projector/readyz'],
     ['in the catalog: the read API', { inCatalog: true }, 'curl http://reader/readyz'],
     ['the read API does not answer: the read API', { readers: 'unknown' }, 'curl http://reader/readyz'],
-    [
-      'readers get other content: the note',
-      { readers: 'conflict', inKafka: false },
-      'bin/notesctl show n',
-    ],
+    ['readers get other content: the note', { readers: 'conflict', inKafka: false }, 'bin/notesctl show n'],
     [
       'without a configured address its variable is named',
       { projectorUrl: undefined },
