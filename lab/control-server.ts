@@ -19,10 +19,10 @@ export const LabReport = z.object({
     /** What a person must look at. */
     warnings: z.array(z.string()),
     /** What keeps notes from being relayed until a person has done something. */
-    problems: z.array(z.string()),
+    problems: z.array(z.string()).default([]),
   }),
   /** Which ports are not the usual ones, a line each. */
-  portNotes: z.array(z.string()),
+  portNotes: z.array(z.string()).default([]),
   processes: z.array(
     z.object({
       name: z.string(),

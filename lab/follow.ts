@@ -11,12 +11,14 @@ const UP_LIMIT_MS = 120_000
 const POLL_MS = 100
 
 /**
- * Follows the supervisor's report until every part is ready, telling each once when it is.
+ * Follows the supervisor's report until it is as wanted, telling each part once when it is ready.
+ * @param until wanted; a lab that gave up is never
  * @param alive whether the supervisor lives; asked before each look
  * @throws LabError when the supervisor died, gave up, or UP_LIMIT_MS * WAIT_SCALE passed
  */
-export async function followUntilUp(
+export async function follow(
   client: ControlClient,
+  until: (report: LabReport) => boolean,
   alive: () => Promise<boolean>,
   tell: (line: string) => void,
 ): Promise<LabReport> {
@@ -41,10 +43,10 @@ export async function followUntilUp(
       if (state === 'ready' && readyAfterMs !== undefined) once(name, row(name, 'ready', readyAfterMs))
     }
     if (report?.setup.state === 'done') once('setup', row('setup', 'done', report.setup.afterMs ?? 0))
-    if (report?.phase === 'ready' && report.processes.every(({ state }) => state === 'ready')) return report
     if (report?.phase === 'failed') {
       throw new LabError(`The lab did not come up. ${report.reason}${diedParts(report)}`)
     }
+    if (report && until(report)) return report
     if (performance.now() > endAt) {
       throw new LabError(`Not everything was ready within ${limitMs / 1000} s.${lateParts(report)}`)
     }

@@ -1,5 +1,6 @@
 import { columns } from '../cli/output.ts'
 import type { LabReport } from './control-server.ts'
+import { SERVERS } from './names.ts'
 
 type Part = LabReport['processes'][number]
 
@@ -17,13 +18,26 @@ function obstacleOf({ name, state, lastExit, reason, logFile }: Part): string | 
     case 'backing-off':
       return `${name} ended (${lastExit}) and is started again soon, see ${logFile}`
     default:
-      return `${name} is ${state}`
+      return `${name} is ${state}, see ${logFile}`
   }
 }
 
 /** Pure: what keeps the lab from being ready, a line each; empty when every part is. */
 export const obstaclesOf = (report: LabReport): string[] =>
   report.processes.flatMap((part) => obstacleOf(part) ?? [])
+
+const SERVER_NAMES: ReadonlySet<string> = new Set(SERVERS)
+
+/** Pure: what setup needs is there. */
+export const serversAreReady = (report: LabReport): boolean =>
+  report.processes.every(({ name, state }) => state === 'ready' || !SERVER_NAMES.has(name))
+
+/**
+ * Pure: nothing more to wait for. Every part is ready; where setup found that the relay needs a person,
+ * the watcher cannot be, because the relay is what it watches.
+ */
+export const isUp = ({ processes, setup }: LabReport): boolean =>
+  processes.every(({ name, state }) => state === 'ready' || (name === 'watcher' && setup.problems.length > 0))
 
 /** Pure: `ready`, or what it is instead and why, in one line. */
 export function overallOf(report: LabReport): string {

@@ -4,12 +4,13 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from './control-client.ts'
 import type { LabReport } from './control-server.ts'
-import { followUntilUp, LabError } from './follow.ts'
+import { follow, LabError } from './follow.ts'
 import { startHeldParts } from './held-parts.ts'
 import { ensureJars } from './jars.ts'
 import { runningLab, stopLeftovers } from './leftovers.ts'
 import { labPaths, REPOSITORY } from './paths.ts'
 import { isRunning, startTimeOf } from './proc.ts'
+import { isUp, serversAreReady } from './report-text.ts'
 import { type LabState, readLabState } from './state.ts'
 
 export type StartOptions = {
@@ -37,13 +38,7 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   const running = (await found?.tryReport())?.phase === 'failed' ? undefined : found
   if (found && !running) await stopLab(labDir)
   if (running) {
-    const started = await startHeldParts(running, tell)
-    const tellStarted = (line: string) => {
-      if (started.some((name) => line.startsWith(`${name} `))) tell(line)
-    }
-    const supervisorAnswers = async () => (await runningLab(labDir)) !== undefined
-    const report = await followUntilUp(running, supervisorAnswers, tellStarted)
-    return { client: running, wasRunning: true, report }
+    return { client: running, wasRunning: true, report: await completeLab(labDir, running, tell) }
   }
   const left = await stopLeftovers(labDir)
   if (left.length > 0) tell(`stopped what an earlier supervisor left running: ${left.join(', ')}`)
@@ -80,12 +75,35 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   }
   const client = new ControlClient(readLabState(labDir)?.controlSocket ?? '')
   try {
-    return { client, wasRunning: false, report: await followUntilUp(client, alive, tell) }
+    return { client, wasRunning: false, report: await follow(client, isReadyAndUp, alive, tell) }
   } catch (error) {
     // Half a lab helps nobody; its logs stay.
     await stopLab(labDir)
     throw error
   }
+}
+
+const isReadyAndUp = (report: LabReport) => report.phase === 'ready' && isUp(report)
+
+/** Starts in a running lab what does not run, and puts in place what is missing. */
+async function completeLab(
+  labDir: string,
+  client: ControlClient,
+  tell: (line: string) => void,
+): Promise<LabReport> {
+  const started = await startHeldParts(client, tell)
+  const told = new Set<string>()
+  const tellStarted = (line: string) => {
+    const name = line.split(' ', 1)[0] ?? ''
+    if (!started.includes(name) || told.has(name)) return
+    told.add(name)
+    tell(line)
+  }
+  const alive = async () => (await runningLab(labDir)) !== undefined
+  // Setup before the services: it says what the watcher would wait for in vain.
+  await follow(client, serversAreReady, alive, tellStarted)
+  await client.setup()
+  return follow(client, isReadyAndUp, alive, tellStarted)
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

@@ -12,6 +12,7 @@ import { controlSocketPath, labDirectory, labPaths } from './paths.ts'
 import { choosePorts } from './ports.ts'
 import { startTimeOf } from './proc.ts'
 import { processesOf } from './processes.ts'
+import { isUp } from './report-text.ts'
 import { ensureSecrets } from './secrets.ts'
 import { baseEnvironment } from './servers/spec.ts'
 import { runSetupProcess } from './setup-process.ts'
@@ -105,10 +106,12 @@ function setupOnce(onServices?: () => void): Promise<void> {
 async function setupByCommand(): Promise<void> {
   const missing = servers.find((server) => ['held', 'paused', 'failed'].includes(server.status.state))
   if (missing) {
-    const { name } = missing.spec
-    const action = missing.status.state === 'paused' ? 'continue' : 'start'
+    const { spec, status } = missing
+    const action = status.state === 'paused' ? 'continue' : 'start'
+    const why =
+      status.state === 'failed' ? `could not be started (${status.reason})` : `is ${status.state} by hand`
     throw new Error(
-      `Setup needs ${name}, which is ${missing.status.state}; nothing was changed. First: npm run lab -- ${action} ${name}`,
+      `Setup needs ${spec.name}, which ${why.replace('held', 'stopped')}; nothing was changed. First: npm run lab -- ${action} ${spec.name}`,
     )
   }
   await setupOnce()
@@ -119,7 +122,7 @@ async function startEverything(): Promise<void> {
     for (const service of services) void service.start()
   }
   await Promise.all([...servers.map((server) => server.start()), setupOnce(startServices)])
-  while (phase === 'starting' && !all.every((item) => item.status.state === 'ready')) {
+  while (phase === 'starting' && !isUp(handlers.report())) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   if (phase !== 'starting') return

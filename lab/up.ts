@@ -24,14 +24,13 @@ const tell = (line: string) => console.log(line)
 async function up(): Promise<number> {
   const ports = flags.fresh ? await removeData() : undefined
   const started = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell, ports })
-  let { setup, processes } = started.report
+  const { setup, processes } = started.report
   if (started.wasRunning) {
-    tell(`The lab in ${labDir} is running already. Setup looks whether everything is in place`)
-    ;({ setup, processes } = await started.client.setup())
+    tell(`The lab in ${labDir} was running already.`)
   } else {
-    tell(
-      `everything up in ${((started.report.readyAfterMs ?? 0) / 1000).toFixed(1)} s; logs in ${labPaths(labDir).logs}`,
-    )
+    const seconds = ((started.report.readyAfterMs ?? 0) / 1000).toFixed(1)
+    const what = setup.problems.length === 0 ? 'everything' : 'all but the relay is'
+    tell(`${what} up in ${seconds} s; logs in ${labPaths(labDir).logs}`)
   }
   for (const warning of setup.warnings) tell(`ATTENTION: ${warning}`)
   if (started.wasRunning) {
