@@ -30,9 +30,9 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A folder of its own with some of the real files. */
+/** A folder of its own with some of the real files; named node_modules, so that packages within packages count. */
 function copyOf(some: readonly MarkdownFile[]): string {
-  const copy = mkdtempSync(path.join(folder, 'copy-'))
+  const copy = path.join(mkdtempSync(path.join(folder, 'copy-')), 'node_modules')
   for (const file of some) {
     mkdirSync(path.dirname(path.join(copy, file.path)), { recursive: true })
     writeFileSync(path.join(copy, file.path), file.bytes)
