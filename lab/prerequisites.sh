@@ -33,6 +33,16 @@ apt_install() { # package...
   rm -f "$log"
 }
 
+# node_modules carries the checksum of the lock file it was installed from.
+install_packages() {
+  local wanted
+  wanted=$(sha256sum package-lock.json | cut -d' ' -f1)
+  [[ "$(cat node_modules/.lock-checksum 2>/dev/null)" != "$wanted" ]] || return 0
+  say "installing npm packages"
+  npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
+  printf '%s\n' "$wanted" >node_modules/.lock-checksum
+}
+
 ensure_prerequisites() {
   local missing=() optional=()
   [[ "$(java_major)" -ge 17 ]] || missing+=(openjdk-17-jre-headless)
@@ -56,12 +66,8 @@ ensure_prerequisites() {
   if [[ ${#optional[@]} -gt 0 ]]; then
     apt_install "${optional[@]}" || say "kcat is not installed (optional): sudo apt-get install -y kcat"
   fi
-  # node_modules carries the checksum of the lock file it was installed from.
+  # Two commands at once in a new clone: the second waits and finds the packages installed.
   local lock
-  lock=$(sha256sum package-lock.json | cut -d' ' -f1)
-  if [[ "$(cat node_modules/.lock-checksum 2>/dev/null)" != "$lock" ]]; then
-    say "installing npm packages"
-    npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
-    printf '%s\n' "$lock" >node_modules/.lock-checksum
-  fi
+  lock="${TMPDIR:-/tmp}/notes-packages-$(id -u)-$(pwd | cksum | cut -d' ' -f1).lock"
+  (flock 8 && install_packages 8>&-) 8>>"$lock"
 }
