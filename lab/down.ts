@@ -1,4 +1,4 @@
-import { labDirectory } from './paths.ts'
+import { labDirectory, labPaths } from './paths.ts'
 import { stopLab } from './start.ts'
 
 const labDir = labDirectory()
@@ -7,7 +7,12 @@ const explain = setTimeout(
   () => console.log('stopping; the first stop takes longer, it keeps what makes later starts quicker'),
   4_000,
 )
-const what = await stopLab(labDir)
+const what = await stopLab(labDir).catch((error: Error) => {
+  console.error(
+    `Not everything is stopped: ${error.message}. Run bin/down again; logs in ${labPaths(labDir).logs}`,
+  )
+  process.exit(1)
+})
 clearTimeout(explain)
 const told = {
   lab: 'Everything is stopped; the data stays in',
