@@ -21,8 +21,10 @@ What becomes a note:
 Repeating:
   Only what differs from the canonical note is published, as its next revision. A run that was stopped or
   killed is continued by the same command; what was saved is recognised by its Idempotency-Key.
-  Files that cannot be notes (not UTF-8, above 524288 bytes, with U+0000) are listed at the end; the rest
-  is imported and the exit code is 1.
+  Files that cannot be notes are listed at the end; the rest is imported and the exit code is 1. These are
+  files that are not UTF-8, above 524288 bytes or with U+0000; and, as they may be meant to be withdrawn,
+  files whose front matter cannot be read (YAML with errors or aliases, above 16384 characters) or whose
+  visibility is neither public nor withdrawn.
 
 --git imports the history of HEAD: the k-th version of a file is revision k of its note. Every commit counts
   that changed the file, branches included: first what the first parent reaches, then what a merge brought

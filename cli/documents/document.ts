@@ -3,7 +3,14 @@ import { readFrontMatter } from './front-matter.ts'
 import { firstHeading, plainText, titleFromPath } from './title.ts'
 
 /** Why a file cannot become a note. Stable codes, shown to people and in JSON. */
-export type UnusableReason = 'unreadable-file' | 'too-large' | 'not-utf8' | 'contains-nul' | 'invalid-content'
+export type UnusableReason =
+  | 'unreadable-file'
+  | 'too-large'
+  | 'not-utf8'
+  | 'contains-nul'
+  | 'unreadable-front-matter'
+  | 'unknown-visibility'
+  | 'invalid-content'
 
 export type Unusable = {
   readonly status: 'unusable'
@@ -24,6 +31,11 @@ export type DocumentReading =
 
 export const DEFAULT_TYPE = 'article'
 
+const NO_FRONT_MATTER: { fields: Readonly<Record<string, unknown>>; endsAt: number } = {
+  fields: {},
+  endsAt: 0,
+}
+
 export const unusable = (reason: UnusableReason, explanation: string): Unusable => ({
   status: 'unusable',
   reason,
@@ -36,7 +48,8 @@ export const tooLarge = (bytes: number): Unusable =>
 /**
  * A Markdown file as note content. The body is the whole file, front matter included, unchanged: the read
  * API gives back the very bytes. Front matter only feeds the metadata: title, url, type, visibility; the
- * title is else the first heading, else the file's name.
+ * title is else the first heading, else the file's name. Where visibility cannot be known the file is not
+ * usable: published as public, a text that was meant to be withdrawn could not be taken back.
  */
 export function readDocument(bytes: Uint8Array, path: string): DocumentReading {
   if (bytes.length > LIMITS.bodyBytes) return tooLarge(bytes.length)
@@ -51,17 +64,27 @@ export function readDocument(bytes: Uint8Array, path: string): DocumentReading {
     return unusable('contains-nul', 'It contains U+0000, which PostgreSQL cannot store.')
 
   const frontMatter = readFrontMatter(body)
-  const fields = frontMatter.status === 'present' ? frontMatter.fields : {}
-  const warnings =
-    frontMatter.status === 'unreadable' ? [`front matter ignored: ${frontMatter.explanation}`] : []
-  const text = frontMatter.status === 'none' ? body : body.slice(frontMatter.endsAt)
+  if (frontMatter.status === 'unreadable') {
+    return unusable(
+      'unreadable-front-matter',
+      `Its front matter cannot be read: ${frontMatter.explanation}. Correct the YAML, or put an empty line before the first ---.`,
+    )
+  }
+  const { fields, endsAt } = frontMatter.status === 'present' ? frontMatter : NO_FRONT_MATTER
+  const visibility = readVisibility(fields)
+  if (visibility === undefined) {
+    return unusable(
+      'unknown-visibility',
+      'The front matter must say visibility: public or visibility: withdrawn, in lower case, or leave it out.',
+    )
+  }
   const { metadata, problems } = readMetadata(fields)
   const content = NoteContent.safeParse({
-    title: metadata.title ?? firstHeading(text) ?? titleFromPath(path),
+    title: metadata.title ?? firstHeading(body.slice(endsAt)) ?? titleFromPath(path),
     url: metadata.url ?? null,
     type: metadata.type ?? DEFAULT_TYPE,
     body,
-    visibility: metadata.visibility ?? 'public',
+    visibility,
   })
   if (!content.success) {
     const issue = content.error.issues[0]
@@ -72,8 +95,15 @@ export function readDocument(bytes: Uint8Array, path: string): DocumentReading {
     status: 'usable',
     content: content.data,
     declaredNoteId: declared === undefined || declared === null ? undefined : String(declared),
-    warnings: [...warnings, ...problems],
+    warnings: problems,
   }
+}
+
+/** Undefined when it is said but not understood, also as `Visibility:` or without a value. */
+function readVisibility(fields: Readonly<Record<string, unknown>>): Visibility | undefined {
+  const name = Object.keys(fields).find((key) => key.trim().toLowerCase() === 'visibility')
+  if (name === undefined) return 'public'
+  return name === 'visibility' ? Visibility.safeParse(fields.visibility).data : undefined
 }
 
 /** The usable metadata; what is there but breaks a rule is named and left out. */
@@ -107,11 +137,6 @@ function readMetadata(fields: Readonly<Record<string, unknown>>) {
       'type',
       (value) => (typeof value === 'string' && NOTE_TYPE_PATTERN.test(value) ? value : undefined),
       `it must match ${NOTE_TYPE_PATTERN.source}`,
-    ),
-    visibility: take(
-      'visibility',
-      (value) => Visibility.safeParse(value).data,
-      'it must be public or withdrawn',
     ),
   }
   return { metadata, problems }

@@ -138,12 +138,19 @@ describe('importing again', () => {
     writeFileSync(path.join(copy, 'nul.md'), 'a\0b')
     writeFileSync(path.join(copy, 'large.md'), 'x'.repeat(524_289))
     writeFileSync(path.join(copy, 'largest.md'), '\u{1F600}'.repeat(131_072))
+    writeFileSync(path.join(copy, 'private.md'), '---\nvisibility: private\n---\n# Not for readers\n')
+    writeFileSync(
+      path.join(copy, 'broken.md'),
+      '---\ntitle: "a\nvisibility: withdrawn\n---\n# Not for readers\n',
+    )
     const summary = await notesctlJson<ImportSummary>(lab, ['import', copy, '--prefix', prefix], 1)
-    expect(summary).toMatchObject({ found: 7, published: 4, failed: 3 })
+    expect(summary).toMatchObject({ found: 9, published: 4, failed: 5 })
     expect(Object.fromEntries(summary.failures.map(({ path: name, reason }) => [name, reason]))).toEqual({
       'latin1.md': 'not-utf8',
       'nul.md': 'contains-nul',
       'large.md': 'too-large',
+      'private.md': 'unknown-visibility',
+      'broken.md': 'unreadable-front-matter',
     })
     const { stdout } = await notesctl(lab, ['import', copy, '--prefix', prefix])
     expect(stdout).toContain('not imported: latin1.md: It is not UTF-8 text.')

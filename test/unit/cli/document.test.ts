@@ -51,14 +51,34 @@ describe('a Markdown file as a note', () => {
   test.each([
     ['url: ../relative', /url ignored/],
     ['type: Guide Book', /type ignored/],
-    ['visibility: secret', /visibility ignored/],
     ['title: [a, b]', /title ignored/],
-    ['title: "unclosed', /front matter ignored/],
-    ['a: &x [1]\nb: *x', /front matter ignored/],
   ])('metadata that breaks a rule is left out and named: %s', (yaml, warning) => {
     const { content, warnings } = usable(`---\n${yaml}\n---\n# Heading\n`)
     expect(content).toMatchObject({ title: 'Heading', url: null, type: 'article', visibility: 'public' })
     expect(warnings).toEqual([expect.stringMatching(warning)])
+  })
+
+  test.each([
+    ['visibility: private', 'unknown-visibility'],
+    ['visibility: Withdrawn', 'unknown-visibility'],
+    ['Visibility: withdrawn', 'unknown-visibility'],
+    ['visibility:', 'unknown-visibility'],
+    ['visibility: [withdrawn]', 'unknown-visibility'],
+    ['title: "unclosed\nvisibility: withdrawn', 'unreadable-front-matter'],
+    ['visibility: public\nvisibility: withdrawn', 'unreadable-front-matter'],
+    ['a: &x [1]\nb: *x', 'unreadable-front-matter'],
+    ['{visibility: withdrawn', 'unreadable-front-matter'],
+    [`visibility: withdrawn\nsummary: ${'x'.repeat(20_000)}`, 'unreadable-front-matter'],
+  ])('what may be meant to be withdrawn is refused, not published: %.60s', (yaml, reason) => {
+    for (const text of [`---\n${yaml}\n---\n# Heading\n`, `---\n${yaml}\n---\n`.replaceAll('\n', '\r\n')]) {
+      expect(read(text)).toMatchObject({ status: 'unusable', reason })
+    }
+  })
+
+  test('a text between two rules is text, even where it is not YAML or long', () => {
+    for (const prose of ['**bold** words', '- a\n- b', '`code` words', 'words '.repeat(5_000)]) {
+      expect(usable(`---\n${prose}\n---\n\n# Heading`).content.visibility).toBe('public')
+    }
   })
 
   test('a text that starts with a thematic break has no front matter', () => {
