@@ -67,8 +67,9 @@ export function freshnessState(
   const isOld = (timeMs: number) => nowMs - timeMs > ALLOWED_DELAY_MS.commitToVisible
   // as_of is the source's clock, observed_at this database's: either being old means no recent watermark.
   if (isOld(newest.asOfMs) || isOld(newest.observedAtMs)) return 'unknown'
-  if (!passed) return isOld(first.asOfMs) ? 'behind' : 'unknown'
-  return isOld(passed.asOfMs) ? 'behind' : 'current'
+  if (!passed) return isOld(first.asOfMs) || isOld(first.observedAtMs) ? 'behind' : 'unknown'
+  // A source whose clock is ahead would date an old watermark into the present.
+  return isOld(passed.asOfMs) || isOld(passed.observedAtMs) ? 'behind' : 'current'
 }
 
 /** What is known about freshness at one moment, for one live generation. */

@@ -103,6 +103,14 @@ describe('freshness state', () => {
     expect(freshnessState({ first: at(delay + 1), newest: at(500), passed: undefined }, now)).toBe('behind')
   })
 
+  test('a source whose clock is an hour ahead makes nothing current that was passed too long ago', () => {
+    const ahead = (ageMs: number) => ({ ...at(ageMs), asOfMs: now - ageMs + 3_600_000 })
+    const facts = { first: ahead(delay + 1), newest: ahead(500), passed: ahead(delay + 1) }
+    expect(freshnessState(facts, now)).toBe('behind')
+    expect(freshnessState({ ...facts, passed: undefined }, now)).toBe('behind')
+    expect(freshnessState({ ...facts, passed: ahead(delay) }, now)).toBe('current')
+  })
+
   test('nothing passed yet and nothing old is unknown, never current', () => {
     expect(freshnessState({ first: at(700), newest: at(500), passed: undefined }, now)).toBe('unknown')
   })
