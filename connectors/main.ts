@@ -1,11 +1,10 @@
-import express from 'express'
 import { loadConfig, PROCESS_VARIABLES } from '../core/config.ts'
 import { createPool } from '../core/database.ts'
+import { createOperationsApp } from '../core/http-app.ts'
 import { startHttpServer } from '../core/http-server.ts'
 import { EndOffsetReader } from '../core/kafka/topics.ts'
 import { createLogger } from '../core/log.ts'
 import { createMetrics } from '../core/metrics.ts'
-import { operationsRouter } from '../core/operations.ts'
 import { runService } from '../core/service.ts'
 import { ConnectClient } from './connect-client.ts'
 import { registerRelayMetrics } from './watch/metrics.ts'
@@ -65,9 +64,7 @@ await runService(logger, async (onStop) => {
   watcher.start()
   onStop('watcher', () => watcher.stop())
 
-  const app = express()
-  app.disable('x-powered-by')
-  app.use(operationsRouter(metrics, watcher.checks()))
+  const app = createOperationsApp({ logger, metrics, checks: watcher.checks() })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('HTTP server', () => server.close())
   logger.info({ url: server.url }, 'watching')
