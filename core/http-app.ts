@@ -32,6 +32,15 @@ const trace: RequestHandler = (req, res, next) => {
   next()
 }
 
+/** Exactly one Host in HTTP/1.1 (RFC 9112, 3.2). */
+const requireHost: RequestHandler = (req, _res, next) => {
+  const hosts = req.headersDistinct.host?.length ?? 0
+  if (req.httpVersion === '1.1' && hosts !== 1) {
+    throw new Problem('malformed-request', `An HTTP/1.1 request has one Host header; this one has ${hosts}.`)
+  }
+  next()
+}
+
 /** These APIs answer JSON only: nothing may be sniffed, run or framed. */
 const securityHeaders: RequestHandler = (_req, res, next) => {
   res.set({
@@ -81,6 +90,26 @@ export const methodNotAllowed =
     )
   }
 
+const OPERATIONS_PATHS = ['/livez', '/readyz', '/metrics']
+
+/** The HTTP side of a process that serves no API: /livez, /readyz and /metrics, failures as problem+json. */
+export function createOperationsApp({
+  logger,
+  metrics,
+  checks,
+}: Pick<HttpAppOptions, 'logger' | 'metrics' | 'checks'>): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.use(securityHeaders, requireHost)
+  app.use(operationsRouter(metrics, checks))
+  app.all(OPERATIONS_PATHS, methodNotAllowed('GET'))
+  app.use((_req, _res, next) => {
+    next(new Problem('not-found', `Here are only ${OPERATIONS_PATHS.join(', ')}.`))
+  })
+  app.use(problemHandler(logger, () => undefined))
+  return app
+}
+
 /**
  * What both HTTP APIs share: trace context, security headers, request metrics, /livez, /readyz, /metrics,
  * /openapi.json, and every failure as application/problem+json. `routes` adds the API's own paths.
@@ -92,12 +121,12 @@ export function createHttpApp(options: HttpAppOptions, routes: (app: Express) =>
   app.disable('etag')
   app.enable('case sensitive routing')
   app.set('query parser', 'simple')
-  app.use(trace, securityHeaders, measureRequests(options.metrics))
+  app.use(trace, securityHeaders, measureRequests(options.metrics), requireHost)
   app.use(operationsRouter(options.metrics, options.checks))
   app.get('/openapi.json', (_req, res) => {
     res.set('Cache-Control', 'no-cache').json(options.document)
   })
-  app.all(['/livez', '/readyz', '/metrics', '/openapi.json'], methodNotAllowed('GET'))
+  app.all([...OPERATIONS_PATHS, '/openapi.json'], methodNotAllowed('GET'))
   routes(app)
   app.use(notFound)
   app.use(problemHandler(options.logger, options.translate))

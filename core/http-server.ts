@@ -25,13 +25,17 @@ export async function startHttpServer(app: Express, host: string, port: number):
       keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
       connectionsCheckingInterval: 1_000,
       noDelay: true,
+      // Node would answer a missing Host without a problem; createHttpApp does it.
+      requireHostHeader: false,
     },
     app,
   )
   server.maxConnections = HTTP_LIMITS.maxConnections
   answerClientErrors(server)
   // Without a listener Node answers an unknown Expect with a bare 417; it may also be ignored (RFC 9110, 10.1.1).
-  server.on('checkExpectation', app)
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res))
+  // Without a listener Node invites every body; here the handler that reads it does, once it will take it.
+  server.on('checkContinue', (req, res) => server.emit('request', req, res))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {

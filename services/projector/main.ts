@@ -1,14 +1,14 @@
-import express from 'express'
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
 import { createPool } from '../../core/database.ts'
 import { EnvelopeDecoder } from '../../core/envelope-decoder.ts'
+import { createOperationsApp } from '../../core/http-app.ts'
 import { startHttpServer } from '../../core/http-server.ts'
 import { createKafka } from '../../core/kafka/client.ts'
 import { KafkajsConsumer } from '../../core/kafka/kafkajs-consumer.ts'
 import { EndOffsetReader } from '../../core/kafka/topics.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
-import { operationsRouter, type ReadinessCheck } from '../../core/operations.ts'
+import type { ReadinessCheck } from '../../core/operations.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import { runService } from '../../core/service.ts'
 import { auditConsumption } from './audit/consumption.ts'
@@ -79,7 +79,7 @@ await runService(logger, async (onStop, fail) => {
     ),
     ...start(auditConsumption, `${config.CONSUMER_GROUP_PREFIX}-audit`),
   ]
-  const app = express().disable('x-powered-by').use(operationsRouter(registry, checks))
+  const app = createOperationsApp({ logger, metrics: registry, checks })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('http server', () => server.close())
   logger.info({ url: server.url, topic: config.KAFKA_TOPIC }, 'projector started')

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { MIMEType } from 'node:util'
-import express, { type Request, type RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { LIMITS } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
+import { readBody } from './body-limit.ts'
 import { nestsDeeperThan } from './json-depth.ts'
 
 /**
@@ -37,10 +38,7 @@ function parseMediaType(header: string): MIMEType | undefined {
 }
 
 /** Admits a JSON body of bounded size; `jsonOf` parses it. Answers 413, 415 or 400 else. */
-export const jsonBody: readonly RequestHandler[] = [
-  mediaType,
-  express.raw({ type: () => true, limit: JSON_TEXT_BYTES, inflate: false }),
-]
+export const jsonBody: readonly RequestHandler[] = [mediaType, readBody(JSON_TEXT_BYTES)]
 
 /**
  * The JSON value of the body. Bytes that are not UTF-8 are refused, not replaced. A number that is not

@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { JSON_TEXT_BYTES } from '../../../services/write-api/json-body.ts'
 import { useLab } from '../../support/lab.ts'
 import { startWriteApi, type WriteApi } from './instance.ts'
 import { validCommand } from './requests.ts'
@@ -39,6 +40,8 @@ describe('below HTTP', () => {
       'POST /notes HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na',
       400,
     ],
+    ['no Host', 'GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['two Hosts', 'GET /readyz HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', 400],
     ['headers beyond the limit', `GET / HTTP/1.1\r\nHost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
   ])('%s is a problem too', async (_what, text, status) => {
     const [head = '', body = ''] = (await bytes(text)).split('\r\n\r\n')
@@ -54,6 +57,49 @@ describe('below HTTP', () => {
 
   test('an unknown expectation is ignored, not refused without a problem', async () => {
     expect((await api.raw('/readyz', { headers: { expect: 'the-moon' } })).status).toBe(200)
+  })
+})
+
+describe('a body beyond the limit', () => {
+  /** The head of a save; resolves with all that comes back while no more than `text` is ever sent. */
+  const received = async (headers: string, body = '') => {
+    const token = await lab.token({ roles: ['editor'] })
+    return new Promise<string>((resolve, reject) => {
+      let text = ''
+      const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1', () =>
+        socket.write(
+          `POST /notes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\n${headers}\r\n\r\n${body}`,
+        ),
+      )
+      socket.on('data', (chunk) => {
+        text += chunk
+      })
+      socket.on('close', () => resolve(text))
+      socket.on('error', reject)
+    })
+  }
+  const expectRefused = (text: string) => {
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1.1 413 /)
+    expect(head).toMatch(/connection: close/i)
+    expect(JSON.parse(body)).toMatchObject({ status: 413, code: 'payload-too-large' })
+  }
+
+  test('that is declared is refused before a byte of it came, and the connection ends', async () => {
+    expectRefused(await received(`Content-Length: ${JSON_TEXT_BYTES + 1}`))
+  })
+
+  test('is not invited by 100 Continue; one within the limit is', async () => {
+    expectRefused(await received(`Expect: 100-continue\r\nContent-Length: ${JSON_TEXT_BYTES + 1}`))
+    const within = await received('Expect: 100-continue\r\nConnection: close\r\nContent-Length: 2', '{}')
+    expect(within).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 422 /)
+  })
+
+  test('in chunks is refused once it passes the limit, though its end never comes', async () => {
+    const bytes = JSON_TEXT_BYTES + 1
+    expectRefused(
+      await received('Transfer-Encoding: chunked', `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}`),
+    )
   })
 })
 
