@@ -33,9 +33,17 @@ export const Revision = z
 export const Visibility = z.enum(['public', 'withdrawn'])
 export type Visibility = z.infer<typeof Visibility>
 
+const hasCredentials = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url !== null && (url.username !== '' || url.password !== '')
+}
+
 const absoluteHttpUrl = storableText
   .refine((text) => Buffer.byteLength(text) <= LIMITS.urlBytes, `must be at most ${LIMITS.urlBytes} bytes`)
   .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an absolute http or https URL')
+  // The URL parser drops or escapes these silently; a reader of the stored text may take them differently.
+  .refine((text) => !/[\s\p{Cc}]/u.test(text), 'must not contain white space or control characters')
+  .refine((text) => !hasCredentials(text), 'must not contain a user name or password')
 
 /** What readers can see of a revision. */
 export const NoteContent = z.strictObject({
@@ -50,7 +58,8 @@ export const NoteContent = z.strictObject({
       example: 'Release notes 4.2',
     }),
   url: absoluteHttpUrl.nullable().default(null).meta({
-    description: 'Absolute http or https address the note is about.',
+    description:
+      'Absolute http or https address the note is about, without white space, control characters or credentials.',
     example: 'https://example.org/4.2',
   }),
   type: z

@@ -49,9 +49,28 @@ describe('a command', () => {
     '/relative',
     'https://',
     'http:a',
+    'https://a.example/x\ny',
+    'https://a.exam\tple/',
+    'https://a.example/ ',
+    'https://a.example/a b',
+    'https://a.example/\u001b[31m',
+    'https://a.example/\u0085',
+    'https://a.example/\u2028',
+    'https://user:pw@a.example/',
+    'https://user@a.example/',
+    'https://:pw@a.example/',
     `https://a.example/${'x'.repeat(2048)}`,
   ])('about the address %j is refused', (url) => {
     expect(accepts({ url })).toBe(false)
+  })
+
+  test.each([
+    'https://a.example',
+    'HTTP://a.example:80/x?q=%20#f',
+    'https://a.example/@user:x',
+    'https://bücher.example/ü',
+  ])('about the address %j is taken as it is', (url) => {
+    expect(SaveNoteCommand.parse({ ...command, url }).url).toBe(url)
   })
 
   test.each(['title', 'body', 'url'])('with U+0000 or a lone surrogate in %s is refused', (name) => {
