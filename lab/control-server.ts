@@ -6,7 +6,10 @@ export type Action = (typeof ACTIONS)[number]
 
 /** What GET /lab answers. */
 export const LabReport = z.object({
-  /** starting: servers, setup, services. failed: `reason` says what, the rest keeps running. */
+  /**
+   * starting: servers, setup, services. ready: the servers are, setup is done, our services answer (a person
+   * may be needed before they are ready). failed: `reason` says what, the rest keeps running.
+   */
   phase: z.enum(['starting', 'ready', 'failed', 'stopping']),
   reason: z.string().optional(),
   /** Milliseconds from the supervisor's start until everything was ready. */
@@ -27,6 +30,8 @@ export const LabReport = z.object({
     z.object({
       name: z.string(),
       state: z.string(),
+      /** It answers, ready or not. */
+      live: z.boolean().default(false),
       pid: z.int().optional(),
       readyAfterMs: z.number().optional(),
       restarts: z.int(),

@@ -30,6 +30,8 @@ export class ManagedProcess {
   readonly logFile: string
   /** Milliseconds from the last spawn (preparation included) until it answered; undefined before. */
   readyAfterMs: number | undefined
+  /** Does the running process answer, ready or not? Without `isLive` the same as ready. */
+  live = false
   restarts = 0
   lastExit: string | undefined
   #status: ProcessStatus = { state: 'stopped' }
@@ -62,6 +64,7 @@ export class ManagedProcess {
     clearTimeout(this.#retry)
     const startedAt = performance.now()
     this.readyAfterMs = undefined
+    this.live = false
     this.#status = { state: 'preparing' }
     try {
       await this.spec.prepare?.()
@@ -101,15 +104,21 @@ export class ManagedProcess {
     while (this.process === process) {
       if (this.#status.state === 'starting' && (await this.spec.isReady().catch(() => false))) {
         if (this.process !== process || this.#status.state !== 'starting') continue
+        this.live = true
         this.readyAfterMs = Math.round(performance.now() - startedAt)
         this.#status = { state: 'ready', process }
         return
+      }
+      if (!this.live) {
+        const live = (await this.spec.isLive?.().catch(() => false)) ?? false
+        if (this.process === process) this.live = live
       }
       await sleep(READY_POLL_MS)
     }
   }
 
   #died(startedAt: number, how: string): void {
+    this.live = false
     this.lastExit = how
     if (this.#status.state === 'stopping') {
       this.#status = { state: 'held' }

@@ -32,6 +32,12 @@ const SERVER_NAMES: ReadonlySet<string> = new Set(SERVERS)
 export const serversAreReady = (report: LabReport): boolean =>
   report.processes.every(({ name, state }) => state === 'ready' || !SERVER_NAMES.has(name))
 
+/** Pure: the servers are ready and our services answer; what these still wait for may need a person. */
+export const isStarted = (report: LabReport): boolean =>
+  serversAreReady(report) &&
+  report.setup.state === 'done' &&
+  report.processes.every(({ name, live }) => live || SERVER_NAMES.has(name))
+
 /**
  * Pure: nothing more to wait for. Every part is ready; where setup found that the relay needs a person,
  * the watcher cannot be, because the relay is what it watches.

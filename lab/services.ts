@@ -38,6 +38,7 @@ export function serviceProcess(name: ServiceName, env: Readonly<Record<string, s
     cwd: REPOSITORY,
     env: { ...baseEnvironment(), ...MEMORY_ENVIRONMENT, ...env },
     stopSignal: 'SIGTERM',
+    isLive: () => answersOk(`http://${env.HOST}:${env.PORT}/livez`),
     isReady: () => answersOk(`http://${env.HOST}:${env.PORT}/readyz`),
   }
 }
