@@ -64,8 +64,13 @@ function exitCodeFor(error: unknown): number {
   return EXIT_CODES.failed[0]
 }
 
-// A reader that has seen enough (notesctl topic cat | head) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+function endOnFailedOutput(error: NodeJS.ErrnoException): never {
+  // A reader that has seen enough (notesctl topic cat | head) is no failure.
+  if (error.code === 'EPIPE') process.exit()
+  process.stderr.write(`notesctl: the result could not be written to stdout (${error.code}).\n`)
+  process.exit(process.exitCode || EXIT_CODES.failed[0])
+}
+process.stdout.on('error', endOnFailedOutput)
 
 try {
   await program.parseAsync()
@@ -73,4 +78,8 @@ try {
   process.exitCode = exitCodeFor(error)
 }
 // Kept-alive connections would hold the process; everything has been written.
-process.stdout.write('', () => process.exit())
+process.stdout.write('', (error) => {
+  const failure = process.stdout.errored ?? error
+  if (failure) endOnFailedOutput(failure)
+  process.exit()
+})
