@@ -17,6 +17,9 @@ export type FrontMatter =
 /** A line `name: value` or a flow mapping; without one, text between two `---` is prose between two rules. */
 const FIELD = /^[ \t]*(?:\{|["']?[A-Za-z_][\w.-]*["']?[ \t]*:(?:\s|$))/m
 
+/** In the first paragraph of a block that nothing closes: the closing line was forgotten. */
+const STATES_VISIBILITY = /^["']?visibility["']?[ \t]*:/im
+
 /**
  * The YAML block between `---` lines at the start of a Markdown text. A text that merely starts with a
  * thematic break has none. Aliases are refused: they let a small block claim much memory.
@@ -27,7 +30,11 @@ export function readFrontMatter(text: string): FrontMatter {
   const closing = /^(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/gm
   closing.lastIndex = opening[0].length
   const found = closing.exec(text)
-  if (!found) return { status: 'none' }
+  if (!found) {
+    return STATES_VISIBILITY.test(text.slice(opening[0].length).split(/\r?\n[ \t]*\r?\n/, 1)[0] ?? '')
+      ? { status: 'unreadable', explanation: 'no line --- ends it' }
+      : { status: 'none' }
+  }
   const yaml = text.slice(opening[0].length, found.index)
   const endsAt = found.index + found[0].length
   const unreadable = (explanation: string): FrontMatter =>

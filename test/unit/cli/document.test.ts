@@ -75,6 +75,13 @@ describe('a Markdown file as a note', () => {
     }
   })
 
+  test.each(['---\ntitle: a\nvisibility: withdrawn\n', '---\nvisibility: withdrawn\n----\n\n# Heading\n'])(
+    'front matter that nothing closes is refused where it states visibility: %j',
+    (text) => {
+      expect(read(text)).toMatchObject({ status: 'unusable', reason: 'unreadable-front-matter' })
+    },
+  )
+
   test('a text between two rules is text, even where it is not YAML or long', () => {
     for (const prose of ['**bold** words', '- a\n- b', '`code` words', 'words '.repeat(5_000)]) {
       expect(usable(`---\n${prose}\n---\n\n# Heading`).content.visibility).toBe('public')
@@ -88,6 +95,7 @@ describe('a Markdown file as a note', () => {
     // As Markdown this is a line, then a heading underlined with hyphens.
     expect(usable('---\nplain words\n---\n# Heading').content.title).toBe('plain words')
     expect(usable('---\n\nnever closed\n\n# Heading').warnings).toEqual([])
+    expect(usable('---\nwords\n\nvisibility: a word\n').content.visibility).toBe('public')
   })
 
   test.each([
