@@ -4,9 +4,12 @@ import { addressLines } from './addresses.ts'
 import { ACTIONS } from './control-server.ts'
 import { runningLab } from './leftovers.ts'
 import { SERVERS, SERVICES } from './names.ts'
+import { outliveReader } from './output.ts'
 import { labDirectory } from './paths.ts'
 import { obstaclesOf, overallOf, processLines } from './report-text.ts'
 import { readLabState } from './state.ts'
+
+outliveReader()
 
 const WRONG_USAGE = 2
 

@@ -1,7 +1,13 @@
+import { outliveReader } from './output.ts'
 import { labDirectory, labPaths } from './paths.ts'
 import { stopLab } from './start.ts'
+import { damagedStateText } from './state.ts'
+
+outliveReader()
 
 const labDir = labDirectory()
+const damaged = damagedStateText(labDir)
+if (damaged) console.error(damaged)
 const begun = performance.now()
 const explain = setTimeout(
   () => console.log('stopping; the first stop takes longer, it keeps what makes later starts quicker'),

@@ -10,6 +10,13 @@ export function labDirectory(env: NodeJS.ProcessEnv = process.env): string {
   return path.resolve(env.LAB_DIR || path.join(REPOSITORY, '.lab'))
 }
 
+/** Pure: why a lab cannot be in this folder, for a person; undefined when it can. */
+export function refusedFolder(labDir: string): string | undefined {
+  const found = [',', ';'].find((character) => labDir.includes(character))
+  if (!found) return undefined
+  return `LAB_DIR (${labDir}) holds a "${found}". Kafka and the registry's database would read it as the end of a path; nothing was started. Choose a folder without comma and semicolon.`
+}
+
 /** Where things of one lab stand; nothing of a lab is outside its folder but the shared jars. */
 export const labPaths = (labDir: string) => ({
   state: path.join(labDir, 'lab.json'),

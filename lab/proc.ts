@@ -22,6 +22,8 @@ function statOf(pid: number): Stat | undefined {
   }
 }
 
+export const parentOf = (pid: number): number | undefined => statOf(pid)?.parent
+
 export const startTimeOf = (pid: number): string | undefined => statOf(pid)?.startTime
 
 /** Does this very process run? A zombie (dead, not yet reaped by its parent) does not. */

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Jars } from './jars.ts'
 import type { Layout } from './layout.ts'
+import { labMarks } from './marks.ts'
 import { SERVICES, type ServiceName } from './names.ts'
 import { labPaths } from './paths.ts'
 import type { Ports } from './ports.ts'
@@ -49,6 +50,10 @@ export async function processesOf(
       ),
     })
   const { sourceDb } = layout.addresses
+  const marked = (spec: ProcessSpec): ProcessSpec => ({
+    ...spec,
+    env: { ...spec.env, ...labMarks(labDir, spec.name) },
+  })
   return {
     servers: [
       await postgres('source-db', ports.sourceDb, 'source_admin', {
@@ -88,7 +93,7 @@ export async function processesOf(
           SOURCE_DB_PASSWORD: secrets.passwords.notes_debezium ?? '',
         },
       }),
-    ],
-    services: SERVICES.map((name: ServiceName) => serviceProcess(name, layout.environments[name])),
+    ].map(marked),
+    services: SERVICES.map((name: ServiceName) => marked(serviceProcess(name, layout.environments[name]))),
   }
 }

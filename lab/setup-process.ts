@@ -16,11 +16,15 @@ export type SetupResult = {
 /** A message for a person is shorter; of a stack trace the end is enough. */
 const FAILURE_LINES = 15
 
-/** Runs lab/setup.ts as its own process, as the Docker lab does, and reads from its log what it did. */
+/**
+ * Runs lab/setup.ts as its own process, as the Docker lab does, and reads from its log what it did.
+ * @param signal ends it
+ */
 export async function runSetupProcess(
   env: Readonly<Record<string, string>>,
   logFile: string,
   onServices: () => void,
+  signal: AbortSignal,
 ): Promise<SetupResult> {
   const changed: string[] = []
   const warnings: string[] = []
@@ -30,6 +34,7 @@ export async function runSetupProcess(
   const child = spawn(process.execPath, [path.join(REPOSITORY, 'lab', 'setup.ts')], {
     cwd: REPOSITORY,
     env,
+    signal,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   for (const stream of [child.stdout, child.stderr]) {

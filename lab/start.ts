@@ -8,10 +8,11 @@ import { follow, LabError } from './follow.ts'
 import { startHeldParts } from './held-parts.ts'
 import { ensureJars } from './jars.ts'
 import { runningLab, stopLeftovers } from './leftovers.ts'
-import { labPaths, REPOSITORY } from './paths.ts'
+import { labPaths, REPOSITORY, refusedFolder } from './paths.ts'
 import { isRunning, startTimeOf } from './proc.ts'
-import { isUp, serversAreReady } from './report-text.ts'
-import { type LabState, readLabState } from './state.ts'
+import { unreadyServices } from './readiness.ts'
+import { isStarted, isUp, serversAreReady } from './report-text.ts'
+import { damagedStateText, type LabState, readLabState } from './state.ts'
 
 export type StartOptions = {
   readonly serversOnly?: boolean
@@ -25,23 +26,31 @@ export type Started = {
   readonly client: ControlClient
   readonly wasRunning: boolean
   readonly report: LabReport
+  /** What a person must look at: a line for each of our services that runs but is not ready. */
+  readonly unready: readonly string[]
 }
 
 /**
- * Brings the lab of `labDir` up and resolves when everything is ready. In a running lab only what was
- * stopped or paused by hand is started; what a killed supervisor left behind is stopped first.
+ * Brings the lab of `labDir` up and resolves when everything is ready, or, a short while after everything
+ * was started, with what is not. In a running lab only what was stopped or paused by hand is started; what a
+ * killed supervisor left behind is stopped first.
  * @throws LabError
  */
 export async function startLab(labDir: string, options: StartOptions = {}): Promise<Started> {
   const tell = options.onProgress ?? (() => {})
+  const refusal = refusedFolder(labDir)
+  if (refusal) throw new LabError(refusal)
+  const damaged = damagedStateText(labDir)
+  if (damaged) tell(damaged)
   const found = await runningLab(labDir)
   const running = (await found?.tryReport())?.phase === 'failed' ? undefined : found
   if (found && !running) await stopLab(labDir)
   if (running) {
-    return { client: running, wasRunning: true, report: await completeLab(labDir, running, tell) }
+    const report = await completeLab(labDir, running, tell)
+    return { client: running, wasRunning: true, report, unready: await unreadyOf(labDir, report) }
   }
   const left = await stopLeftovers(labDir)
-  if (left.length > 0) tell(`stopped what an earlier supervisor left running: ${left.join(', ')}`)
+  if (left.length > 0) tell(`stopped what was left running: ${left.join(', ')}`)
 
   const paths = labPaths(labDir)
   mkdirSync(paths.logs, { recursive: true })
@@ -75,7 +84,8 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   }
   const client = new ControlClient(readLabState(labDir)?.controlSocket ?? '')
   try {
-    return { client, wasRunning: false, report: await follow(client, isReadyAndUp, alive, tell) }
+    const report = await follow(client, settled(), alive, tell)
+    return { client, wasRunning: false, report, unready: await unreadyOf(labDir, report) }
   } catch (error) {
     // Half a lab helps nobody; its logs stay.
     await stopLab(labDir)
@@ -83,7 +93,27 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
   }
 }
 
-const isReadyAndUp = (report: LabReport) => report.phase === 'ready' && isUp(report)
+/** What a restart alone makes red is green again long before; what needs a person stays red. */
+const PATIENCE_MS = 20_000 * Number(process.env.WAIT_SCALE ?? 1)
+
+/** Wanted of a report: everything is ready, or everything runs and PATIENCE_MS have not made it ready. */
+function settled(): (report: LabReport) => boolean {
+  let endAt: number | undefined
+  return (report) => {
+    if (report.phase !== 'ready' || !isStarted(report)) return false
+    endAt ??= performance.now() + PATIENCE_MS
+    return isUp(report) || performance.now() > endAt
+  }
+}
+
+async function unreadyOf(labDir: string, report: LabReport): Promise<string[]> {
+  const state = readLabState(labDir)
+  if (!state) return []
+  const names = report.processes.map(({ name }) => name)
+  // Waited for already, or known to need a person.
+  const hopeless = !isUp(report) || report.setup.problems.length > 0
+  return unreadyServices(state, names, hopeless ? 0 : PATIENCE_MS)
+}
 
 /** Starts in a running lab what does not run, and puts in place what is missing. */
 async function completeLab(
@@ -103,7 +133,7 @@ async function completeLab(
   // Setup before the services: it says what the watcher would wait for in vain.
   await follow(client, serversAreReady, alive, tellStarted)
   await client.setup()
-  return follow(client, isReadyAndUp, alive, tellStarted)
+  return follow(client, settled(), alive, tellStarted)
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
@@ -121,5 +151,7 @@ export async function stopLab(labDir: string): Promise<'lab' | 'leftovers' | 'no
     while (isRunning(supervisor)) await sleep(50)
     return 'lab'
   }
-  return (await stopLeftovers(labDir)).length > 0 ? 'leftovers' : 'nothing'
+  const stopped = await stopLeftovers(labDir)
+  if (!state && stopped.includes('supervisor')) return 'lab'
+  return stopped.length > 0 ? 'leftovers' : 'nothing'
 }

@@ -43,17 +43,39 @@ const LabStateShape = z.object({
 })
 export type LabState = z.infer<typeof LabStateShape>
 
-/** undefined when no lab was ever started there, or its file is of another version of this repository. */
-export function readLabState(labDir: string): LabState | undefined {
+type Found =
+  | { readonly status: 'absent' }
+  | { readonly status: 'damaged'; readonly why: string }
+  | { readonly status: 'read'; readonly state: LabState }
+
+function findLabState(labDir: string): Found {
   let text: string
   try {
     text = readFileSync(labPaths(labDir).state, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { status: 'absent' }
     throw error
   }
-  const parsed = LabStateShape.safeParse(JSON.parse(text))
-  return parsed.success ? parsed.data : undefined
+  try {
+    return { status: 'read', state: LabStateShape.parse(JSON.parse(text)) }
+  } catch (error) {
+    // The parser's own message may quote passwords of the file.
+    const field = error instanceof z.ZodError ? error.issues[0]?.path.join('.') : undefined
+    return { status: 'damaged', why: field ? `${field} is not as expected` : 'it is no such JSON' }
+  }
+}
+
+/** undefined when no lab was ever started there, or its file is damaged or of another version. */
+export function readLabState(labDir: string): LabState | undefined {
+  const found = findLabState(labDir)
+  return found.status === 'read' ? found.state : undefined
+}
+
+/** For a person: that lab.json is there but useless, and what is done without it. */
+export function damagedStateText(labDir: string): string | undefined {
+  const found = findLabState(labDir)
+  if (found.status !== 'damaged') return undefined
+  return `${labPaths(labDir).state} cannot be used (${found.why}): damaged, or of another version. Going on without it; what still runs of this lab is found by its environment. The data is untouched, the next bin/up writes the file anew.`
 }
 
 export function writeLabState(labDir: string, state: LabState): void {

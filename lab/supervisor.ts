@@ -1,9 +1,10 @@
 // The parent of everything in one lab: `node lab/supervisor.ts`, started detached by lab/start.ts.
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogger } from '../core/log.ts'
 import { type Action, type ControlHandlers, type LabReport, startControlServer } from './control-server.ts'
-import { writePrivateFile } from './files.ts'
+import { ensureFolder, writePrivateFile } from './files.ts'
 import { ensureJars } from './jars.ts'
 import { clientEnvironment, layoutOf } from './layout.ts'
 import { ManagedProcess } from './managed-process.ts'
@@ -12,8 +13,9 @@ import { controlSocketPath, labDirectory, labPaths } from './paths.ts'
 import { choosePorts } from './ports.ts'
 import { startTimeOf } from './proc.ts'
 import { processesOf } from './processes.ts'
-import { isUp } from './report-text.ts'
+import { isStarted, isUp } from './report-text.ts'
 import { ensureSecrets } from './secrets.ts'
+import { databaseUser } from './servers/database-user.ts'
 import { baseEnvironment } from './servers/spec.ts'
 import { runSetupProcess } from './setup-process.ts'
 import { type LabState, readLabState, writeLabState } from './state.ts'
@@ -24,8 +26,11 @@ const labDir = labDirectory()
 const paths = labPaths(labDir)
 const serversOnly = process.argv.includes('--servers-only')
 
-for (const dir of [labDir, paths.config, paths.data, paths.logs, paths.run])
-  mkdirSync(dir, { recursive: true })
+mkdirSync(labDir, { recursive: true })
+// PostgreSQL's user must get through to the databases' own folders when the lab is root's.
+ensureFolder(paths.data, databaseUser() ? 0o711 : 0o700)
+const kept = [path.join(paths.data, 'kafka'), path.join(paths.data, 'registry')]
+for (const dir of [...kept, paths.config, paths.keys, paths.logs, paths.run]) ensureFolder(dir, 0o700)
 
 const secrets = await ensureSecrets(labDir)
 const jars = await ensureJars(path.join(paths.logs, 'maven.log'))
@@ -62,6 +67,8 @@ let phase: LabReport['phase'] = 'starting'
 let reason: string | undefined
 let readyAfterMs: number | undefined
 let setup: LabReport['setup'] = { state: 'waiting', changed: [], warnings: [], problems: [] }
+/** A setup that outlived its supervisor would wait for servers and meet those of the next start. */
+const stopping = new AbortController()
 const elapsed = () => Math.round(performance.now() - startedAt)
 
 /** The log of the last start is kept beside the new one. */
@@ -79,6 +86,7 @@ async function runSetup(onServices = () => {}): Promise<void> {
     { ...baseEnvironment(), ...layout.environments.setup },
     path.join(paths.logs, 'setup.log'),
     onServices,
+    stopping.signal,
   )
   const afterMs = Math.round(performance.now() - begun)
   // Messages of the connectors' code do not know this lab's addresses.
@@ -122,11 +130,14 @@ async function startEverything(): Promise<void> {
     for (const service of services) void service.start()
   }
   await Promise.all([...servers.map((server) => server.start()), setupOnce(startServices)])
-  while (phase === 'starting' && !isUp(handlers.report())) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  const until = async (wanted: (report: LabReport) => boolean) => {
+    while (phase !== 'stopping' && !wanted(handlers.report())) await sleep(50)
   }
+  await until(isStarted)
   if (phase !== 'starting') return
   phase = 'ready'
+  await until(isUp)
+  if (phase !== 'ready') return
   readyAfterMs = elapsed()
   log.info({ readyAfterMs }, 'everything is ready')
 }
@@ -134,6 +145,7 @@ async function startEverything(): Promise<void> {
 async function stopEverything(why: string): Promise<void> {
   if (phase === 'stopping') return
   phase = 'stopping'
+  stopping.abort()
   log.info({ why }, 'stopping')
   for (const group of STOP_ORDER) {
     await Promise.all(all.filter(({ spec }) => group.includes(spec.name)).map((item) => item.stop()))
@@ -169,6 +181,7 @@ const handlers: ControlHandlers = {
       name: item.spec.name,
       state: item.status.state,
       pid: item.process?.pid,
+      live: item.live,
       readyAfterMs: item.readyAfterMs,
       restarts: item.restarts,
       lastExit: item.lastExit,

@@ -5,10 +5,13 @@ import { addressLines } from './addresses.ts'
 import { ControlError } from './control-client.ts'
 import { LabError } from './follow.ts'
 import { MainJobError, runMainJob } from './main-job.ts'
+import { outliveReader } from './output.ts'
 import { labDirectory, labPaths } from './paths.ts'
 import { removeLab } from './servers/database-place.ts'
 import { startLab, stopLab } from './start.ts'
-import { readLabState } from './state.ts'
+import { damagedStateText, readLabState } from './state.ts'
+
+outliveReader()
 
 const { values: flags } = parseArgs({
   options: {
@@ -20,15 +23,19 @@ const { values: flags } = parseArgs({
 const labDir = labDirectory()
 const tell = (line: string) => console.log(line)
 
-/** @returns the exit code: 0, or 1 when the lab runs but not everything was published. */
+/** @returns the exit code: 0, or 1 when the lab runs but a person is needed or not everything was published. */
 async function up(): Promise<number> {
+  const damaged = flags.fresh ? damagedStateText(labDir) : undefined
+  if (damaged) tell(damaged)
   const ports = flags.fresh ? await removeData() : undefined
   const started = await startLab(labDir, { serversOnly: flags['servers-only'], onProgress: tell, ports })
-  const { setup, processes } = started.report
+  const { setup, processes, readyAfterMs } = started.report
   if (started.wasRunning) {
     tell(`The lab in ${labDir} was running already.`)
+  } else if (readyAfterMs === undefined) {
+    tell(`everything runs, not everything is ready; logs in ${labPaths(labDir).logs}`)
   } else {
-    const seconds = ((started.report.readyAfterMs ?? 0) / 1000).toFixed(1)
+    const seconds = (readyAfterMs / 1000).toFixed(1)
     const what = setup.problems.length === 0 ? 'everything' : 'all but the relay is'
     tell(`${what} up in ${seconds} s; logs in ${labPaths(labDir).logs}`)
   }
@@ -41,11 +48,15 @@ async function up(): Promise<number> {
   const state = readLabState(labDir)
   if (!state) throw new LabError(`The lab in ${labDir} was removed meanwhile. Start again: bin/up`)
   const names = processes.map(({ name }) => name)
-  const importing = setup.problems.length === 0 && !flags['no-import'] && names.includes('write-api')
+  const inOrder = setup.problems.length === 0 && started.unready.length === 0
+  const importing = inOrder && !flags['no-import'] && names.includes('write-api')
   if (!importing) tell(`\n${addressLines(state, names).join('\n')}`)
   for (const problem of setup.problems) console.error(`\nPROBLEM: ${problem}`)
-  if (setup.problems.length > 0) {
-    console.error('Everything else runs. Nothing was published now; afterwards: bin/up')
+  for (const line of started.unready) console.error(`\nNOT READY: ${line}`)
+  if (!inOrder) {
+    console.error(
+      'Everything else runs on. Nothing was published now; when what is said above is done: bin/up',
+    )
     return 1
   }
   if (!importing) return 0

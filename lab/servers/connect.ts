@@ -2,14 +2,8 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { REPOSITORY } from '../paths.ts'
 import type { ClassArchive } from './class-archive.ts'
-import {
-  answersOk,
-  baseEnvironment,
-  JVM_FLAGS,
-  javaCommand,
-  type ProcessSpec,
-  propertiesText,
-} from './spec.ts'
+import { propertiesText } from './properties.ts'
+import { answersOk, JVM_FLAGS, javaCommand, javaEnvironment, type ProcessSpec } from './spec.ts'
 
 export type ConnectOptions = {
   readonly jars: string
@@ -74,7 +68,7 @@ export function connectServer(options: ConnectOptions): ProcessSpec {
     ],
     afterStop: () => options.classes.keep(),
     cwd: options.configDir,
-    env: { ...baseEnvironment(), ...options.connectorEnv },
+    env: { ...javaEnvironment(), ...options.connectorEnv },
     stopSignal: 'SIGTERM',
     isReady: () => answersOk(`http://127.0.0.1:${options.port}/health`),
   }

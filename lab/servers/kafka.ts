@@ -5,8 +5,9 @@ import { createKafka } from '../../core/kafka/client.ts'
 import { createLogger } from '../../core/log.ts'
 import { REPOSITORY } from '../paths.ts'
 import type { ClassArchive } from './class-archive.ts'
+import { propertiesText } from './properties.ts'
 import { run } from './run.ts'
-import { baseEnvironment, JVM_FLAGS, javaCommand, type ProcessSpec, propertiesText } from './spec.ts'
+import { JVM_FLAGS, javaCommand, javaEnvironment, type ProcessSpec } from './spec.ts'
 
 export type KafkaOptions = {
   readonly jars: string
@@ -50,7 +51,7 @@ export function kafkaServer({
       'log.retention.check.interval.ms': 60_000,
     }),
   )
-  const env = baseEnvironment()
+  const env = javaEnvironment()
   const java = [...JVM_FLAGS, LOGGING, '-cp', `${jars}/*`]
   const kafka = createKafka({
     brokers: [`127.0.0.1:${port}`],

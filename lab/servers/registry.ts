@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { ClassArchive } from './class-archive.ts'
-import { answersOk, baseEnvironment, JVM_FLAGS, javaCommand, type ProcessSpec } from './spec.ts'
+import { answersOk, JVM_FLAGS, javaCommand, javaEnvironment, type ProcessSpec } from './spec.ts'
 
 export type RegistryOptions = {
   readonly jars: string
@@ -48,7 +48,7 @@ export function registryServer({
     ],
     afterStop: () => classes.keep(),
     cwd: jars,
-    env: baseEnvironment(),
+    env: javaEnvironment(),
     stopSignal: 'SIGTERM',
     isReady: () => answersOk(`${registryUrl(port)}/subjects`),
   }

@@ -18,6 +18,8 @@ export type ProcessSpec = {
   readonly afterStop?: () => void
   /** Asks the process itself; throwing counts as "not yet". */
   readonly isReady: () => Promise<boolean>
+  /** For a process that may run well and wait for a person all the same: does it answer? */
+  readonly isLive?: () => Promise<boolean>
 }
 
 /** What a child may know of the environment the lab was started in: no secrets, no stray NODE_OPTIONS. */
@@ -39,11 +41,7 @@ export async function answersOk(url: string): Promise<boolean> {
 /** Small heaps, the collector with the least overhead, only the quick compiler: facts measured for this lab. */
 export const JVM_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Djava.awt.headless=true'] as const
 
-export const javaCommand = () => (process.env.JAVA_HOME ? `${process.env.JAVA_HOME}/bin/java` : 'java')
+/** In a locale without UTF-8, Java cannot open files with other names than ASCII ones. */
+export const javaEnvironment = (): Record<string, string> => ({ ...baseEnvironment(), LC_ALL: 'C.UTF-8' })
 
-/** Java properties text. Values are ours; a backslash or line break would be our mistake. */
-export function propertiesText(values: Readonly<Record<string, string | number | boolean>>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('')
-}
+export const javaCommand = () => (process.env.JAVA_HOME ? `${process.env.JAVA_HOME}/bin/java` : 'java')
