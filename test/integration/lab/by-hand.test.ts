@@ -73,6 +73,33 @@ test('bin/up with the connector stopped through Connect says what to run, withou
   expect((await up()).code).toBe(0)
 })
 
+test('bin/up keeps everything running when a service answers but is not ready, and says why', async () => {
+  const connector = `${lab.addresses.connectUrl}/connectors/${NAMES.connector}`
+  expect((await fetch(`${connector}/stop`, { method: 'PUT' })).ok).toBe(true)
+  try {
+    await run(linked('down'), [])
+    const { code, stdout, stderr } = await up()
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/NOT READY: watcher: .+/)
+    expect(stdout).toContain(lab.addresses.watcherUrl)
+    expect((await fetch(`${lab.addresses.watcherUrl}/livez`)).status).toBe(200)
+  } finally {
+    await fetch(`${connector}/resume`, { method: 'PUT' })
+  }
+  expect((await up()).code).toBe(0)
+})
+
+test('bin/up goes on when the reader of its output has ended', async () => {
+  const { code, stderr } = await run('bash', [
+    '-o',
+    'pipefail',
+    '-c',
+    `${linked('up')} --no-import | true`,
+  ])
+  expect(stderr).not.toMatch(STACK)
+  expect(code).toBe(0)
+})
+
 test('setup does not wait for a server that is stopped by hand, it names the command that starts it', async () => {
   await lab.stop('registry')
   try {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { SERVERS, SERVICES } from '../../../lab/names.ts'
 import { labPaths, REPOSITORY } from '../../../lab/paths.ts'
 import { isRunning, signal } from '../../../lab/proc.ts'
 import { startLab, stopLab } from '../../../lab/start.ts'
-import { type LabState, readLabState } from '../../../lab/state.ts'
+import { damagedStateText, type LabState, readLabState } from '../../../lab/state.ts'
 import { useLab } from '../../support/lab.ts'
 import { waitFor } from '../../support/wait.ts'
 
@@ -125,6 +125,34 @@ test('down leaves no process, even with the supervisor dead; what was in Kafka a
   expect(await stopLab(lab.dir)).toBe('nothing')
 
   expect((await startLab(lab.dir)).report.setup).toMatchObject({ changed: [], warnings: [] })
+})
+
+test.each([
+  { supervisor: 'alive', what: 'lab' },
+  { supervisor: 'dead', what: 'leftovers' },
+] as const)(
+  'a damaged lab.json keeps nothing running, with the supervisor $supervisor',
+  async ({ supervisor, what }) => {
+    const before = state()
+    if (supervisor === 'dead') await killSupervisor()
+    writeFileSync(labPaths(lab.dir).state, '{"supervisorPid": ')
+    expect(damagedStateText(lab.dir)).toContain('lab.json cannot be used')
+    expect(readLabState(lab.dir)).toBeUndefined()
+
+    expect(await stopLab(lab.dir)).toBe(what)
+    expect(processesOfTheLab(before)).toEqual([])
+    // For the tests that follow: the addresses they know.
+    await startLab(lab.dir, { ports: before.ports })
+    expect(state().addresses).toEqual(before.addresses)
+  },
+)
+
+test('folders with data and logs are closed to others; only the way to the databases is open to their user', () => {
+  const { data, logs } = labPaths(lab.dir)
+  for (const folder of [logs, path.join(data, 'kafka'), path.join(data, 'registry')]) {
+    expect(statSync(folder).mode & 0o077).toBe(0)
+  }
+  expect(statSync(data).mode & 0o066).toBe(0)
 })
 
 test.each(['up', 'down'])('bin/%s --help explains itself; an unknown argument is refused', async (name) => {
