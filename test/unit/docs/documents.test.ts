@@ -27,7 +27,7 @@ describe('docs/limits.md', () => {
   const rows: readonly (readonly [limit: string, value: string])[] = [
     ['Revision', `1 to ${LIMITS.maxRevision}, current + 1`],
     ['Title', `1 to ${LIMITS.titleChars} characters`],
-    ['URL', `${LIMITS.urlBytes} bytes, absolute http or https, or null`],
+    ['URL', `${LIMITS.urlBytes} bytes, absolute http or https without credentials or white space, or null`],
     ['Body', `${LIMITS.bodyBytes} bytes of UTF-8`],
     ['Envelope (the event in Avro)', `${LIMITS.envelopeBytes} bytes`],
     ['Idempotency-Key', `1 to ${LIMITS.idempotencyKeyChars} visible ASCII characters`],
