@@ -1,13 +1,10 @@
 import type { Pool } from '../core/database.ts'
+import { parseLsn as lsnValue } from '../core/lsn.ts'
 
 /** A WAL position as PostgreSQL prints it (`0/20701E0`) and as a number that can be compared. */
 export type Lsn = { readonly text: string; readonly value: bigint }
 
-export function parseLsn(text: string): Lsn {
-  const match = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text)
-  if (!match) throw new Error(`not a WAL position: ${text}`)
-  return { text, value: (BigInt(`0x${match[1]}`) << 32n) | BigInt(`0x${match[2]}`) }
-}
+export const parseLsn = (text: string): Lsn => ({ text, value: lsnValue(text) })
 
 export type Slot = {
   readonly active: boolean

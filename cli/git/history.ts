@@ -1,4 +1,3 @@
-import { basename, resolve } from 'node:path'
 import { CliFailure } from '../failure.ts'
 import { git, gitRecords } from './git.ts'
 import { type CommitGraph, type CommitNode, type OrderedCommit, orderCommits } from './order.ts'
@@ -17,9 +16,6 @@ export type History = {
   /** Paths whose name is not UTF-8: they cannot be told apart in a note id. */
   readonly unreadablePaths: readonly string[]
 }
-
-/** The name of the folder, or of the repository for a bare one; the default prefix is made from it. */
-export const sourceName = (folder: string): string => basename(resolve(folder))
 
 /**
  * Everything the history of HEAD says about the wanted files, oldest first. A folder inside the work tree

@@ -1,8 +1,9 @@
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
+import { formatLsn } from '../../core/lsn.ts'
 import { Problem } from '../../core/problem.ts'
 import type { EventStatus, Evidence } from './answers.ts'
-import { type EvidenceFacts, formatLsn, judge, type NoEvidence, type Verdict } from './evidence.ts'
+import { type EvidenceFacts, judge, type NoEvidence, type Verdict } from './evidence.ts'
 import type { FactsReader } from './facts.ts'
 import { valid } from './validate.ts'
 

@@ -57,13 +57,3 @@ export function judge(facts: EvidenceFacts): Verdict {
 }
 
 const accepted = (reason: NoEvidence): Verdict => ({ status: 'accepted', reason })
-
-/** Parses `16/B374D848`. */
-export function parseLsn(text: string): bigint {
-  const [high, low] = text.split('/')
-  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
-}
-
-/** Prints as PostgreSQL does: `16/B374D848`. */
-export const formatLsn = (lsn: bigint): string =>
-  `${(lsn >> 32n).toString(16)}/${(lsn & 0xffffffffn).toString(16)}`.toUpperCase()

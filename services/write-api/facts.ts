@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Pool } from '../../core/database.ts'
-import { type EvidenceFacts, parseLsn } from './evidence.ts'
+import { parseLsn } from '../../core/lsn.ts'
+import type { EvidenceFacts } from './evidence.ts'
 
 /** What the source database knows about the publication of one revision. */
 export type PublicationFacts = {

@@ -1,8 +1,9 @@
 import { parseLsn, type Slot, type SourceFacts } from '../../../connectors/slot.ts'
+import { formatLsn } from '../../../core/lsn.ts'
 
 export const lsn = (value: number | bigint) => {
   const number = BigInt(value)
-  return parseLsn(`${(number >> 32n).toString(16)}/${(number & 0xffffffffn).toString(16)}`)
+  return parseLsn(formatLsn(number))
 }
 
 /** The time of the source's clock in every reading made here. */

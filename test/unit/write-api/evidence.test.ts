@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type EvidenceFacts, formatLsn, judge, parseLsn } from '../../../services/write-api/evidence.ts'
+import { formatLsn, parseLsn } from '../../../core/lsn.ts'
+import { type EvidenceFacts, judge } from '../../../services/write-api/evidence.ts'
 
 const incarnation = fc.constantFrom(null, 1, 2, 3)
 const lsn = fc.bigInt({ min: 0n, max: 40n })
