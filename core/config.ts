@@ -58,6 +58,16 @@ export const VARIABLES = {
     .regex(/^[a-z0-9_]{1,63}$/)
     .default('notes_outbox')
     .describe('Logical replication slot of the relay.'),
+  SOURCE_VERIFIER_DATABASE_URL: postgresUrl.describe(
+    'Source PostgreSQL with a role that may only read, for comparing both sides.',
+  ),
+  PROJECTION_VERIFIER_DATABASE_URL: postgresUrl.describe(
+    'Projection PostgreSQL with a role that may only read, for comparing both sides.',
+  ),
+  RELAY_RECOVERY_DATABASE_URL: postgresUrl.describe(
+    'Source PostgreSQL with the role that may make the replication slot anew.',
+  ),
+  CONSOLE_URL: httpUrl.describe('Operator API, as operators reach it.'),
   WRITE_API_URL: httpUrl.describe('Write API, as clients reach it.'),
   READ_API_URL: httpUrl.describe('Public read API, as readers reach it.'),
   PROJECTOR_URL: httpUrl.describe('/readyz and /metrics of the projector, for hints of notesctl.'),
@@ -117,6 +127,25 @@ export const PROCESS_VARIABLES = {
     'KAFKA_TOPIC',
     'WRITE_API_URL',
   ],
+  console: [
+    'HOST',
+    'PORT',
+    'LOG_LEVEL',
+    'SOURCE_DATABASE_URL',
+    'PROJECTION_DATABASE_URL',
+    'SOURCE_VERIFIER_DATABASE_URL',
+    'PROJECTION_VERIFIER_DATABASE_URL',
+    'RELAY_RECOVERY_DATABASE_URL',
+    'DATABASE_POOL_SIZE',
+    'KAFKA_BROKERS',
+    'KAFKA_TOPIC',
+    'CONNECT_URL',
+    'CONNECTOR_NAME',
+    'RELAY_SLOT_NAME',
+    'AUTH_ISSUER',
+    'AUTH_AUDIENCE',
+    'AUTH_JWKS',
+  ],
   watcher: [
     'HOST',
     'PORT',
@@ -145,6 +174,7 @@ export const PROCESS_VARIABLES = {
     'WRITE_API_URL',
     'READ_API_URL',
     'PROJECTOR_URL',
+    'CONSOLE_URL',
     'NOTES_TOKEN',
     'AUTH_PRIVATE_KEY',
     'AUTH_ISSUER',

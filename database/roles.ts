@@ -13,6 +13,8 @@ export const SOURCE_ROLES = [
   { name: 'notes_debezium', replication: true },
   role('notes_watcher'),
   role('notes_operator'),
+  // Only for recovering a lost slot, through the operator API.
+  { name: 'notes_recovery', replication: true },
   role('notes_verifier'),
 ] as const satisfies readonly RoleDefinition[]
 

@@ -16,6 +16,7 @@ export function addressLines({ addresses }: LabState, running: readonly string[]
   const rows: Readonly<Record<string, readonly string[]>> = {
     'write-api': api(addresses.writeApiUrl),
     'read-api': api(addresses.readApiUrl),
+    console: api(addresses.consoleUrl),
     projector: operations(addresses.projectorUrl),
     watcher: operations(addresses.watcherUrl),
     kafka: [addresses.kafkaBrokers, `topic ${NAMES.topic}`],

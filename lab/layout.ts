@@ -31,6 +31,7 @@ export function layoutOf(ports: Ports, secrets: Secrets): Layout {
     readApiUrl: http(ports.readApi),
     projectorUrl: http(ports.projector),
     watcherUrl: http(ports.watcher),
+    consoleUrl: http(ports.console),
   }
   const databases: LabState['databases'] = {
     source: perRole(SOURCE_ROLE_NAMES, (role) => url(role, passwords[role], ports.sourceDb, 'notes')),
@@ -82,6 +83,17 @@ export function layoutOf(ports: Ports, secrets: Secrets): Layout {
         WRITE_API_URL: addresses.writeApiUrl,
         PROJECTION_DATABASE_URL: databases.projection.projection_read_api,
       },
+      console: {
+        ...listen(ports.console),
+        ...auth,
+        ...kafka,
+        ...relay,
+        SOURCE_DATABASE_URL: databases.source.notes_operator,
+        PROJECTION_DATABASE_URL: databases.projection.projection_operator,
+        SOURCE_VERIFIER_DATABASE_URL: databases.source.notes_verifier,
+        PROJECTION_VERIFIER_DATABASE_URL: databases.projection.projection_verifier,
+        RELAY_RECOVERY_DATABASE_URL: databases.source.notes_recovery,
+      },
       watcher: {
         ...listen(ports.watcher),
         ...kafka,
@@ -106,6 +118,7 @@ export function clientEnvironment(layout: Layout): Record<string, string> {
     WRITE_API_URL: layout.addresses.writeApiUrl,
     READ_API_URL: layout.addresses.readApiUrl,
     PROJECTOR_URL: layout.addresses.projectorUrl,
+    CONSOLE_URL: layout.addresses.consoleUrl,
     KAFKA_BROKERS: layout.addresses.kafkaBrokers,
     KAFKA_TOPIC: NAMES.topic,
     SCHEMA_REGISTRY_URL: layout.addresses.registryUrl,

@@ -12,6 +12,7 @@ export const DEFAULT_PORTS = {
   readApi: 18081,
   projector: 18082,
   watcher: 18083,
+  console: 18084,
 } as const
 export type PortName = keyof typeof DEFAULT_PORTS
 export type Ports = Record<PortName, number>
@@ -34,6 +35,7 @@ const SPOKEN: Readonly<Record<PortName, string>> = {
   readApi: 'read-api',
   projector: 'projector',
   watcher: 'watcher',
+  console: 'console',
 }
 
 /** The port itself when it is free on loopback, else undefined; for 0 any free one. */

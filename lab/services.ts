@@ -7,6 +7,7 @@ const MAIN: Readonly<Record<ServiceName, string>> = {
   'write-api': 'services/write-api/main.ts',
   projector: 'services/projector/main.ts',
   'read-api': 'services/read-api/main.ts',
+  console: 'services/console/main.ts',
   watcher: 'connectors/main.ts',
 }
 

@@ -23,6 +23,7 @@ const LabStateShape = z.object({
     readApiUrl: z.string(),
     projectorUrl: z.string(),
     watcherUrl: z.string(),
+    consoleUrl: z.string(),
   }),
   databases: z.object({
     source: z.record(z.enum(SOURCE_ROLE_NAMES), z.string()),

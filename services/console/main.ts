@@ -1,0 +1,34 @@
+import { bearerAuthentication } from '../../core/auth.ts'
+import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
+import { createPool } from '../../core/database.ts'
+import { startHttpServer } from '../../core/http-server.ts'
+import { createLogger } from '../../core/log.ts'
+import { createMetrics } from '../../core/metrics.ts'
+import { runService } from '../../core/service.ts'
+import { createConsole } from './app.ts'
+
+const logger = createLogger('console', 'info')
+
+await runService(logger, async (onStop) => {
+  const config = loadConfig(PROCESS_VARIABLES.console)
+  logger.level = config.LOG_LEVEL
+  const pool = (name: string, url: string) => {
+    const opened = createPool({ url, applicationName: 'console', size: config.DATABASE_POOL_SIZE }, logger)
+    onStop(`${name} pool`, () => opened.end())
+    return opened
+  }
+  const app = createConsole({
+    logger,
+    metrics: createMetrics('console'),
+    authenticate: bearerAuthentication({
+      issuer: config.AUTH_ISSUER,
+      audience: config.AUTH_AUDIENCE,
+      jwks: config.AUTH_JWKS,
+    }),
+    source: pool('source', config.SOURCE_DATABASE_URL),
+    projection: pool('projection', config.PROJECTION_DATABASE_URL),
+  })
+  const server = await startHttpServer(app, config.HOST, config.PORT)
+  onStop('HTTP server', () => server.close())
+  logger.info({ url: server.url }, 'serving')
+})

@@ -1,0 +1,14 @@
+import { type OpenApiDocument, openApiDocument } from '../../core/openapi.ts'
+
+/** The OpenAPI 3.1 document of the operator API. Each part of the API describes its own paths. */
+export const consoleDocument = (): OpenApiDocument =>
+  openApiDocument(
+    {
+      title: 'Notes operator API',
+      version: '1.0.0',
+      description:
+        'For operators: what cannot be applied, what is missing, and what to do about it. Every action is recorded with who and why.',
+    },
+    {},
+    true,
+  )
