@@ -10,6 +10,7 @@ const urlOf = ({ addresses }: LabState): Readonly<Record<ServiceName, string>> =
   'write-api': addresses.writeApiUrl,
   'read-api': addresses.readApiUrl,
   projector: addresses.projectorUrl,
+  console: addresses.consoleUrl,
   watcher: addresses.watcherUrl,
 })
 
