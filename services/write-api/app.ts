@@ -4,14 +4,14 @@ import { isTransientDatabaseError, type Pool } from '../../core/database.ts'
 import { createHttpApp, methodNotAllowed } from '../../core/http-app.ts'
 import type { Registry } from '../../core/metrics.ts'
 import { type Problem, unavailable } from '../../core/problem.ts'
+import { rateLimit } from '../../core/rate-limit.ts'
 import { getEvent } from './events.ts'
 import { FactsReader } from './facts.ts'
-import { jsonBody } from './json-body.ts'
+import { commandBody } from './json-body.ts'
 import { getNote, getRevision } from './notes.ts'
 import { document } from './openapi.ts'
 import type { AskPublicRead } from './public-read.ts'
 import { getPublication } from './publications.ts'
-import { rateLimit } from './rate-limit.ts'
 import { listRevisions } from './revisions.ts'
 import { type SaveNoteParts, saveNote } from './save-note.ts'
 
@@ -41,7 +41,7 @@ export function createWriteApi(parts: WriteApiParts): Express {
     (app) => {
       app
         .route('/notes')
-        .post(admit('editor'), ...jsonBody, saveNote(parts))
+        .post(admit('editor'), ...commandBody, saveNote(parts))
         .all(methodNotAllowed('POST'))
       const read = (path: string, handler: RequestHandler) =>
         app.route(path).get(anyone, handler).all(methodNotAllowed('GET'))

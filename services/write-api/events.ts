@@ -2,10 +2,10 @@ import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { formatLsn } from '../../core/lsn.ts'
 import { Problem } from '../../core/problem.ts'
+import { valid } from '../../core/validate.ts'
 import type { EventStatus, Evidence } from './answers.ts'
 import { type EvidenceFacts, judge, type NoEvidence, type Verdict } from './evidence.ts'
 import type { FactsReader } from './facts.ts'
-import { valid } from './validate.ts'
 
 export const EventParams = z.object({ eventId: z.uuid('must be a UUID').toLowerCase() })
 

@@ -4,9 +4,9 @@ import type { Pool } from '../../core/database.ts'
 import { noteETag } from '../../core/etag.ts'
 import { NoteId } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
+import { valid } from '../../core/validate.ts'
 import type { CanonicalNote } from './answers.ts'
 import { RevisionText } from './params.ts'
-import { valid } from './validate.ts'
 
 export const NoteParams = z.object({ noteId: NoteId })
 export const RevisionParams = z.object({ noteId: NoteId, revision: RevisionText })

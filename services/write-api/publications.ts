@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express'
 import { noteETag } from '../../core/etag.ts'
 import { traceparentOf } from '../../core/http-app.ts'
 import { Problem } from '../../core/problem.ts'
+import { valid } from '../../core/validate.ts'
 import type { Publication } from './answers.ts'
 import { observedAt } from './events.ts'
 import { judge } from './evidence.ts'
@@ -9,7 +10,6 @@ import type { FactsReader, PublicationFacts } from './facts.ts'
 import { RevisionParams } from './notes.ts'
 import type { AskPublicRead, PublicRead } from './public-read.ts'
 import { type Stages, stagesOf } from './stages.ts'
-import { valid } from './validate.ts'
 
 export type PublicationParts = {
   readonly facts: FactsReader

@@ -4,10 +4,10 @@ import type { Pool } from '../../core/database.ts'
 import { noteETag } from '../../core/etag.ts'
 import { LIMITS } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
+import { valid } from '../../core/validate.ts'
 import type { RevisionPage } from './answers.ts'
 import { NoteParams } from './notes.ts'
 import { RevisionText } from './params.ts'
-import { valid } from './validate.ts'
 
 const MAX_PAGE = 200
 

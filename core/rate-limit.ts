@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { principalOf } from '../../core/auth.ts'
-import { Problem } from '../../core/problem.ts'
+import { principalOf } from './auth.ts'
+import { Problem } from './problem.ts'
 
 /**
  * Takes `perSecond` requests a second of each principal, per process: one client that runs wild must not

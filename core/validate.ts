@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { Problem } from '../../core/problem.ts'
+import { Problem } from './problem.ts'
 
 /** What an answer lists of a wrong request; the request itself is bounded, its echo is bounded more. */
 const SHOWN = { errors: 20, messageChars: 300, names: 5, nameChars: 64 } as const

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { Problem, problemBody } from '../../core/problem.ts'
+import { Problem, problemBody } from './problem.ts'
 
 /** How long a client that is told 413 may go on sending before the connection is cut. */
 const LINGER_MS = 1_000
