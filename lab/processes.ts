@@ -5,6 +5,7 @@ import { labMarks } from './marks.ts'
 import { SERVICES, type ServiceName } from './names.ts'
 import { labPaths } from './paths.ts'
 import type { Ports } from './ports.ts'
+import { portsFor, type Routes } from './routes.ts'
 import type { Secrets } from './secrets.ts'
 import { ClassArchive } from './servers/class-archive.ts'
 import { connectServer } from './servers/connect.ts'
@@ -26,6 +27,7 @@ export async function processesOf(
   layout: Layout,
   secrets: Secrets,
   jars: Jars,
+  routes: Routes,
 ): Promise<Processes> {
   const { data, config } = labPaths(labDir)
   const ports = layout.ports as Ports
@@ -49,7 +51,8 @@ export async function processesOf(
         which === 'source_admin' ? layout.databases.sourceAdmin : layout.databases.projectionAdmin,
       ),
     })
-  const { sourceDb } = layout.addresses
+  const { host } = layout.addresses.sourceDb
+  const connectSees = portsFor(ports, routes, 'connect')
   const marked = (spec: ProcessSpec): ProcessSpec => ({
     ...spec,
     env: { ...spec.env, ...labMarks(labDir, spec.name) },
@@ -70,6 +73,7 @@ export async function processesOf(
         configDir: config,
         port: ports.kafka,
         controllerPort: ports.kafkaController,
+        listeners: routes.kafkaListeners,
       }),
       registryServer({
         jars: jars.registry,
@@ -84,10 +88,10 @@ export async function processesOf(
         plugins: jars.plugins,
         configDir: config,
         port: ports.connect,
-        kafkaBrokers: layout.addresses.kafkaBrokers,
+        kafkaBrokers: `${host}:${connectSees.kafka}`,
         connectorEnv: {
-          SOURCE_DB_HOST: sourceDb.host,
-          SOURCE_DB_PORT: String(sourceDb.port),
+          SOURCE_DB_HOST: host,
+          SOURCE_DB_PORT: String(connectSees.sourceDb),
           SOURCE_DB_NAME: 'notes',
           SOURCE_DB_USER: 'notes_debezium',
           SOURCE_DB_PASSWORD: secrets.passwords.notes_debezium ?? '',

@@ -12,12 +12,15 @@ import { labPaths, REPOSITORY, refusedFolder } from './paths.ts'
 import { isRunning, startTimeOf } from './proc.ts'
 import { unreadyServices } from './readiness.ts'
 import { isStarted, isUp, serversAreReady } from './report-text.ts'
+import type { Routes } from './routes.ts'
 import { damagedStateText, type LabState, readLabState } from './state.ts'
 
 export type StartOptions = {
   readonly serversOnly?: boolean
   /** Of a lab whose folder was removed: kept where they are free. */
   readonly ports?: LabState['ports'] | undefined
+  /** Proxies between the parts, for a lab that is not running yet. */
+  readonly routes?: Routes
   /** Told once about everything worth a line. */
   readonly onProgress?: (line: string) => void
 }
@@ -65,6 +68,7 @@ export async function startLab(labDir: string, options: StartOptions = {}): Prom
     path.join(REPOSITORY, 'lab', 'supervisor.ts'),
     ...(options.serversOnly ? ['--servers-only'] : []),
     ...(options.ports ? [`--ports=${JSON.stringify(options.ports)}`] : []),
+    ...(options.routes ? [`--routes=${JSON.stringify(options.routes)}`] : []),
   ]
   const child = spawn(process.execPath, args, {
     cwd: REPOSITORY,

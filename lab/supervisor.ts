@@ -14,6 +14,7 @@ import { choosePorts } from './ports.ts'
 import { startTimeOf } from './proc.ts'
 import { processesOf } from './processes.ts'
 import { isStarted, isUp } from './report-text.ts'
+import { NO_ROUTES, Routes } from './routes.ts'
 import { ensureSecrets } from './secrets.ts'
 import { databaseUser } from './servers/database-user.ts'
 import { baseEnvironment } from './servers/spec.ts'
@@ -34,14 +35,17 @@ for (const dir of [...kept, paths.config, paths.keys, paths.logs, paths.run]) en
 
 const secrets = await ensureSecrets(labDir)
 const jars = await ensureJars(path.join(paths.logs, 'maven.log'))
-// --ports=JSON: those of a lab whose folder was removed.
-const givenPorts = process.argv.find((argument) => argument.startsWith('--ports='))?.slice('--ports='.length)
+const given = (flag: string) =>
+  process.argv.find((argument) => argument.startsWith(`${flag}=`))?.slice(flag.length + 1)
+// --ports=JSON: those of a lab whose folder was removed. --routes=JSON: proxies between its parts.
+const [givenPorts, givenRoutes] = [given('--ports'), given('--routes')]
+const routes = givenRoutes ? Routes.parse(JSON.parse(givenRoutes)) : NO_ROUTES
 const { ports, notes: portNotes } = await choosePorts(
   givenPorts ? JSON.parse(givenPorts) : readLabState(labDir)?.ports,
 )
 for (const note of portNotes) log.info(note)
-const layout = layoutOf(ports, secrets)
-const specs = await processesOf(labDir, layout, secrets, jars)
+const layout = layoutOf(ports, secrets, routes)
+const specs = await processesOf(labDir, layout, secrets, jars, routes)
 
 const state: LabState = {
   supervisorPid: process.pid,

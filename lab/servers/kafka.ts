@@ -4,6 +4,7 @@ import path from 'node:path'
 import { createKafka } from '../../core/kafka/client.ts'
 import { createLogger } from '../../core/log.ts'
 import { REPOSITORY } from '../paths.ts'
+import type { Routes } from '../routes.ts'
 import type { ClassArchive } from './class-archive.ts'
 import { propertiesText } from './properties.ts'
 import { run } from './run.ts'
@@ -16,6 +17,8 @@ export type KafkaOptions = {
   readonly configDir: string
   readonly port: number
   readonly controllerPort: number
+  /** Further listeners, each advertised with another port: for clients that come through a proxy. */
+  readonly listeners?: Routes['kafkaListeners']
 }
 
 const LOGGING = `-Dlog4j2.configurationFile=${path.join(REPOSITORY, 'lab', 'log4j2.xml')}`
@@ -28,8 +31,12 @@ export function kafkaServer({
   configDir,
   port,
   controllerPort,
+  listeners = [],
 }: KafkaOptions): ProcessSpec {
   const config = path.join(configDir, 'kafka.properties')
+  const own = `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`
+  const withOwn = (further: readonly string[]) => [own, ...further].join(',')
+  const protocols = ['PLAINTEXT', 'CONTROLLER', ...listeners.map(({ name }) => name)]
   writeFileSync(
     config,
     propertiesText({
@@ -37,8 +44,12 @@ export function kafkaServer({
       'node.id': 1,
       'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
       'controller.listener.names': 'CONTROLLER',
-      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-      'advertised.listeners': `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      listeners: withOwn(listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`)),
+      'advertised.listeners': withOwn(
+        listeners.map(({ name, advertisedPort }) => `${name}://127.0.0.1:${advertisedPort}`),
+      ),
+      'listener.security.protocol.map': protocols.map((name) => `${name}:PLAINTEXT`).join(','),
+      'inter.broker.listener.name': 'PLAINTEXT',
       'log.dirs': dataDir,
       'auto.create.topics.enable': false,
       'offsets.topic.replication.factor': 1,
