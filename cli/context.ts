@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { tokenSource } from './access-token.ts'
 import { HttpClient } from './http/client.ts'
+import { ConsoleApi } from './http/console.ts'
 import { ReadApi } from './http/read-api.ts'
 import { WriteApi } from './http/write-api.ts'
 import { Output } from './output.ts'
@@ -35,5 +36,20 @@ export class CliContext {
   readApi(patienceMs: number = PATIENCE_MS.interactive): ReadApi {
     const { READ_API_URL } = this.settings.require('READ_API_URL')
     return new ReadApi(new HttpClient({ baseUrl: READ_API_URL, what: 'read API', patienceMs }))
+  }
+
+  /** The operator API, for an operator. What was asked of it once is never asked again by itself. */
+  consoleApi(options: { readonly attemptLimitMs?: number } = {}): ConsoleApi {
+    const { CONSOLE_URL } = this.settings.require('CONSOLE_URL')
+    const http = (patienceMs: number) =>
+      new HttpClient({
+        baseUrl: CONSOLE_URL,
+        what: 'operator API',
+        patienceMs,
+        token: tokenSource(this.settings),
+        roleHint: 'operator',
+        ...options,
+      })
+    return new ConsoleApi({ looking: http(PATIENCE_MS.interactive), acting: http(0) })
   }
 }

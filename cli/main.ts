@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { registerActions } from './commands/actions.ts'
 import { registerImport } from './commands/import.ts'
 import { registerJourney, registerShow, registerWatch } from './commands/note.ts'
 import { registerPublish } from './commands/publish.ts'
@@ -35,6 +36,7 @@ const program = new Command('notesctl')
   .option('--lab <folder>', 'folder of the lab to talk to')
   .option('--write-api <url>', 'address of the write API', httpAddress)
   .option('--read-api <url>', 'address of the read API', httpAddress)
+  .option('--console <url>', 'address of the operator API', httpAddress)
   .option('--token <jwt>', 'bearer token')
   .addHelpText('after', HELP)
   .configureHelp({ showGlobalOptions: true })
@@ -49,6 +51,7 @@ registerJourney(program)
 registerToken(program)
 registerTopic(program)
 registerRelay(program)
+registerActions(program)
 
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) {

@@ -10,6 +10,7 @@ export type GlobalOptions = {
   readonly lab?: string
   readonly writeApi?: string
   readonly readApi?: string
+  readonly console?: string
   readonly token?: string
 }
 
@@ -29,6 +30,7 @@ export class Settings {
       ...present,
       ...(options.writeApi && { WRITE_API_URL: options.writeApi }),
       ...(options.readApi && { READ_API_URL: options.readApi }),
+      ...(options.console && { CONSOLE_URL: options.console }),
       ...(options.token && { NOTES_TOKEN: options.token }),
     }
   }

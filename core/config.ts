@@ -78,6 +78,13 @@ export const VARIABLES = {
     .max(1_000_000)
     .default(2_000)
     .describe('Requests per second and token subject that the write API takes; above it answers 429.'),
+  CONSOLE_RATE_LIMIT_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(100)
+    .describe('Requests per second and token subject that the operator API takes; above it answers 429.'),
   AUTH_ISSUER: z.string().min(1).describe('Required iss of every token.'),
   AUTH_AUDIENCE: z.string().min(1).describe('Required aud of every token.'),
   AUTH_JWKS: z.string().min(1).describe('JSON Web Key Set: an http(s) URL or the path of a file.'),
@@ -142,6 +149,7 @@ export const PROCESS_VARIABLES = {
     'CONNECT_URL',
     'CONNECTOR_NAME',
     'RELAY_SLOT_NAME',
+    'CONSOLE_RATE_LIMIT_PER_SECOND',
     'AUTH_ISSUER',
     'AUTH_AUDIENCE',
     'AUTH_JWKS',

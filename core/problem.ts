@@ -16,6 +16,7 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'This address does not take that method' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'revision-conflict': { status: 409, title: 'The note is at another revision' },
+  'action-refused': { status: 409, title: 'That cannot be done in the present state' },
   gone: { status: 410, title: 'The note was withdrawn' },
   'payload-too-large': { status: 413, title: 'The request is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json in UTF-8' },

@@ -28,6 +28,8 @@ export class HttpClient {
   readonly #what: string
   readonly #patienceMs: number
   readonly #token: (() => Promise<string>) | undefined
+  readonly #role: string
+  readonly #attemptLimitMs: number
 
   constructor(options: {
     readonly baseUrl: string
@@ -35,11 +37,17 @@ export class HttpClient {
     readonly what: string
     readonly patienceMs: number
     readonly token?: () => Promise<string>
+    /** The role its requests need, for a message. */
+    readonly roleHint?: string
+    /** How long one answer may take. */
+    readonly attemptLimitMs?: number
   }) {
     this.#baseUrl = options.baseUrl
     this.#what = options.what
     this.#patienceMs = options.patienceMs
     this.#token = options.token
+    this.#role = options.roleHint ?? 'editor'
+    this.#attemptLimitMs = options.attemptLimitMs ?? ATTEMPT_LIMIT_MS
   }
 
   /** @throws CliFailure `unavailable` when patience ends, `not-permitted` for 401 and 403. */
@@ -70,7 +78,7 @@ export class HttpClient {
     let answer: HttpAnswer
     // Not AbortSignal.timeout: its signal, and with it the request, would live on until the time is over.
     const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(new AttemptTimeout()), ATTEMPT_LIMIT_MS)
+    const timer = setTimeout(() => limit.abort(new AttemptTimeout()), this.#attemptLimitMs)
     try {
       const response = await fetch(`${this.#baseUrl}${path}`, {
         method: request.method ?? 'GET',
@@ -90,7 +98,7 @@ export class HttpClient {
         body: parseJson(await response.text()),
       }
     } catch (error) {
-      return { status: 'retry', why: networkReason(error), askedForMs: undefined }
+      return { status: 'retry', why: this.#networkReason(error), askedForMs: undefined }
     } finally {
       clearTimeout(timer)
     }
@@ -113,8 +121,17 @@ export class HttpClient {
   #notPermitted(answer: HttpAnswer): CliFailure {
     return new CliFailure(
       'not-permitted',
-      `The ${this.#what} refused the token: ${describe(answer)}. Nothing was done with it. Give another with --token or NOTES_TOKEN; in the lab: bin/notesctl token --role editor.`,
+      `The ${this.#what} refused the token: ${describe(answer)}. Nothing was done with it. Give another with --token or NOTES_TOKEN; in the lab: bin/notesctl token --role ${this.#role}.`,
     )
+  }
+
+  #networkReason(error: unknown): string {
+    if (error instanceof AttemptTimeout) {
+      return `gave no answer within ${this.#attemptLimitMs / 1000} s`
+    }
+    const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined
+    if (cause?.code === 'ECONNREFUSED') return 'refused the connection (nothing listens there)'
+    return `could not be reached (${cause?.code ?? cause?.message ?? String(error)})`
   }
 }
 
@@ -125,15 +142,6 @@ function parseJson(text: string): unknown {
   } catch {
     return text
   }
-}
-
-function networkReason(error: unknown): string {
-  if (error instanceof AttemptTimeout) {
-    return `gave no answer within ${ATTEMPT_LIMIT_MS / 1000} s`
-  }
-  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined
-  if (cause?.code === 'ECONNREFUSED') return 'refused the connection (nothing listens there)'
-  return `could not be reached (${cause?.code ?? cause?.message ?? String(error)})`
 }
 
 /** One line about an answer that was not the hoped-for one. */

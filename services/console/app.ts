@@ -1,20 +1,12 @@
 import type { Express } from 'express'
-import type { Authenticate } from '../../core/auth.ts'
+import { requireRole } from '../../core/auth.ts'
 import { isTransientDatabaseError, type Pool } from '../../core/database.ts'
 import { createHttpApp } from '../../core/http-app.ts'
-import type { Logger } from '../../core/log.ts'
-import type { Registry } from '../../core/metrics.ts'
 import { type Problem, unavailable } from '../../core/problem.ts'
+import { rateLimit } from '../../core/rate-limit.ts'
+import { actionRoutes } from './actions/routes.ts'
 import { consoleDocument } from './openapi.ts'
-
-export type ConsoleParts = {
-  readonly logger: Logger
-  readonly metrics: Registry
-  readonly authenticate: Authenticate
-  /** As the operator: reads everything, writes operator_actions and what its grants name. */
-  readonly source: Pool
-  readonly projection: Pool
-}
+import type { Admit, ConsoleParts } from './parts.ts'
 
 const answers = async (pool: Pool): Promise<undefined> => {
   await pool.query('SELECT 1')
@@ -26,6 +18,7 @@ const translate = (error: unknown): Problem | undefined =>
 /** The operator API over its parts; listening and ending is main.ts. */
 export function createConsole(parts: ConsoleParts): Express {
   const { logger, metrics, source, projection } = parts
+  const admit: Admit = [requireRole(parts.authenticate, 'operator'), rateLimit(parts.requestsPerSecond)]
   return createHttpApp(
     {
       logger,
@@ -37,6 +30,8 @@ export function createConsole(parts: ConsoleParts): Express {
       document: consoleDocument(),
       translate,
     },
-    () => {},
+    (app) => {
+      actionRoutes(app, admit, parts)
+    },
   )
 }

@@ -25,8 +25,18 @@ await runService(logger, async (onStop) => {
       audience: config.AUTH_AUDIENCE,
       jwks: config.AUTH_JWKS,
     }),
+    requestsPerSecond: config.CONSOLE_RATE_LIMIT_PER_SECOND,
     source: pool('source', config.SOURCE_DATABASE_URL),
     projection: pool('projection', config.PROJECTION_DATABASE_URL),
+    verifySource: pool('source verifier', config.SOURCE_VERIFIER_DATABASE_URL),
+    verifyProjection: pool('projection verifier', config.PROJECTION_VERIFIER_DATABASE_URL),
+    recoverSource: pool('recovery', config.RELAY_RECOVERY_DATABASE_URL),
+    kafka: { brokers: config.KAFKA_BROKERS, topic: config.KAFKA_TOPIC },
+    relay: {
+      connectUrl: config.CONNECT_URL,
+      connector: config.CONNECTOR_NAME,
+      slotName: config.RELAY_SLOT_NAME,
+    },
   })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('HTTP server', () => server.close())

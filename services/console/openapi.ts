@@ -1,4 +1,5 @@
 import { type OpenApiDocument, openApiDocument } from '../../core/openapi.ts'
+import { actionPaths } from './actions/routes.ts'
 
 /** The OpenAPI 3.1 document of the operator API. Each part of the API describes its own paths. */
 export const consoleDocument = (): OpenApiDocument =>
@@ -9,6 +10,8 @@ export const consoleDocument = (): OpenApiDocument =>
       description:
         'For operators: what cannot be applied, what is missing, and what to do about it. Every action is recorded with who and why.',
     },
-    {},
+    {
+      ...actionPaths,
+    },
     true,
   )

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Pool, PoolClient } from '../../core/database.ts'
+import type { Pool, PoolClient } from '../../../core/database.ts'
 
 /** What an operator wants done, as it is recorded. */
 export type ActionRequest = {

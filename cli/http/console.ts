@@ -1,0 +1,69 @@
+import type { z } from 'zod'
+import { CliFailure } from '../failure.ts'
+import { describe, expectBody, type HttpAnswer, type HttpClient } from './client.ts'
+
+type Clients = { readonly looking: HttpClient; readonly acting: HttpClient }
+
+/** The operator API. Looking repeats while it is away; acting is asked once. */
+export class ConsoleApi {
+  readonly #clients: Clients
+
+  constructor(clients: Clients) {
+    this.#clients = clients
+  }
+
+  /** @param path with its query. @returns undefined for 404 */
+  async look<T>(path: string, shape: z.ZodType<T>, what: string): Promise<T | undefined> {
+    const answer = await this.#clients.looking.request(path)
+    if (answer.status === 404) return undefined
+    if (answer.status !== 200) throw refused(what, answer)
+    return expectBody(answer, shape, what)
+  }
+
+  /** Every entry of a list, page by page, until `limit` were given. */
+  async *pages<T>(
+    firstPath: string,
+    shape: z.ZodType<{ readonly next: string | null; readonly entries: readonly T[] }>,
+    what: string,
+    limit: number,
+  ): AsyncGenerator<T> {
+    let given = 0
+    for (let path: string | null = firstPath; path !== null; ) {
+      const page: { readonly next: string | null; readonly entries: readonly T[] } | undefined =
+        await this.look(path, shape, what)
+      for (const entry of page?.entries ?? []) {
+        if (given++ >= limit) return
+        yield entry
+      }
+      path = page?.next ?? null
+    }
+  }
+
+  /**
+   * POST, once: when the answer is lost nobody knows whether it was done, and doing it again is a decision.
+   * @returns undefined for 404
+   * @throws CliFailure with what was refused and why
+   */
+  async act<T>(path: string, body: unknown, shape: z.ZodType<T>, what: string): Promise<T | undefined> {
+    let answer: HttpAnswer
+    try {
+      answer = await this.#clients.acting.request(path, { method: 'POST', json: body })
+    } catch (error) {
+      if (!(error instanceof CliFailure) || error.reason !== 'unavailable') throw error
+      throw new CliFailure(
+        'unavailable',
+        `${error.message} If it was done, it is recorded: bin/notesctl actions shows that.`,
+        { cause: error },
+      )
+    }
+    if (answer.status === 404) return undefined
+    if (answer.status < 200 || answer.status > 299) throw refused(what, answer)
+    return expectBody(answer, shape, what)
+  }
+}
+
+const refused = (what: string, answer: HttpAnswer): CliFailure =>
+  new CliFailure(
+    answer.status === 400 || answer.status === 422 ? 'usage' : 'failed',
+    `${what} was refused by the operator API: ${describe(answer)}.`,
+  )

@@ -1,0 +1,26 @@
+import type { RequestHandler } from 'express'
+import type { Authenticate } from '../../core/auth.ts'
+import type { Pool } from '../../core/database.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Registry } from '../../core/metrics.ts'
+
+/** What the parts of the operator API work with; made in main.ts. A pool connects when it is first used. */
+export type ConsoleParts = {
+  readonly logger: Logger
+  readonly metrics: Registry
+  readonly authenticate: Authenticate
+  readonly requestsPerSecond: number
+  /** As the operator: reads everything, writes operator_actions and what its grants name. */
+  readonly source: Pool
+  readonly projection: Pool
+  /** As the verifier: reads both sides and nothing else. */
+  readonly verifySource: Pool
+  readonly verifyProjection: Pool
+  /** As the role that may make the replication slot anew. */
+  readonly recoverSource: Pool
+  readonly kafka: { readonly brokers: readonly string[]; readonly topic: string }
+  readonly relay: { readonly connectUrl: string; readonly connector: string; readonly slotName: string }
+}
+
+/** First handlers of every route: the role operator, then its rate limit. */
+export type Admit = readonly RequestHandler[]
