@@ -155,6 +155,19 @@ export class EndOffsetReader {
     })
   }
 
+  /**
+   * The offsets that a consumer group has committed, by partition; null: none.
+   * @throws KafkaUnavailable after at most the limit; also when the topic does not exist.
+   */
+  async committed(groupId: string, topic: string): Promise<ReadonlyMap<number, number | null>> {
+    const [found] = await this.#ask(topic, (admin) => admin.fetchOffsets({ groupId, topics: [topic] }))
+    const offsets = (found?.partitions ?? []).map(({ partition, offset }): [number, number | null] => [
+      partition,
+      Number(offset) < 0 ? null : Number(offset),
+    ])
+    return new Map(offsets)
+  }
+
   async #ask<T>(topic: string, question: (admin: Admin) => Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_resolve, reject) => {

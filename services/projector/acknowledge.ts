@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from '../../core/database.ts'
+import type { Progress } from '../../core/position.ts'
 import { Misplaced } from './failure.ts'
 import type { LivePlace, Place } from './place.ts'
-import type { Progress } from './position.ts'
 
 type ProgressRow = {
   incarnation: number
@@ -9,12 +9,13 @@ type ProgressRow = {
   last_event_id: string | null
   last_broker_time: Date | null
   cluster_id: string
+  topic_id: string | null
 }
 
 /** The progress of one partition; undefined when nothing of it was ever applied. */
 export async function readProgress(pool: Pool, place: Place): Promise<Progress | undefined> {
   const { rows } = await pool.query<ProgressRow>(
-    `SELECT incarnation, next_offset, last_event_id, last_broker_time, cluster_id
+    `SELECT incarnation, next_offset, last_event_id, last_broker_time, cluster_id, topic_id
      FROM ${place.consumer}.progress
      WHERE generation = $1 AND topic = $2 AND partition = $3`,
     [place.generation, place.topic, place.partition],
@@ -27,16 +28,30 @@ export async function readProgress(pool: Pool, place: Place): Promise<Progress |
       lastEventId: row.last_event_id,
       lastBrokerTimeMs: row.last_broker_time?.getTime() ?? null,
       clusterId: row.cluster_id,
+      topicId: row.topic_id,
     }
   )
 }
 
 /** Begins a partition at offset 0. No effect when another instance was faster. */
-export async function beginProgress(pool: Pool, place: Place, clusterId: string): Promise<void> {
+export async function beginProgress(
+  pool: Pool,
+  place: Place,
+  { clusterId, topicId }: { readonly clusterId: string; readonly topicId: string },
+): Promise<void> {
   await pool.query(
-    `INSERT INTO ${place.consumer}.progress (generation, topic, partition, next_offset, cluster_id)
-     VALUES ($1, $2, $3, 0, $4) ON CONFLICT DO NOTHING`,
-    [place.generation, place.topic, place.partition, clusterId],
+    `INSERT INTO ${place.consumer}.progress (generation, topic, partition, next_offset, cluster_id, topic_id)
+     VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT DO NOTHING`,
+    [place.generation, place.topic, place.partition, clusterId, topicId],
+  )
+}
+
+/** Enters the topic's id into a progress that had none, once the topic is known to be the one it is about. */
+export async function learnTopicId(pool: Pool, place: LivePlace, topicId: string): Promise<void> {
+  await pool.query(
+    `UPDATE ${place.consumer}.progress SET topic_id = $5
+     WHERE generation = $1 AND topic = $2 AND partition = $3 AND incarnation = $4 AND topic_id IS NULL`,
+    [place.generation, place.topic, place.partition, place.incarnation, topicId],
   )
 }
 

@@ -1,8 +1,8 @@
+import type { Alarm } from '../../core/position.ts'
 import { backoffMs, pause } from './backoff.ts'
 import { failureOf } from './failure.ts'
 import type { Observer } from './observer.ts'
 import type { Place } from './place.ts'
-import type { Alarm } from './position.ts'
 
 /** How one partition is doing; `reason` is for a person who reads /readyz. */
 export type PartitionStatus =
@@ -75,7 +75,7 @@ export class PartitionCondition {
     const { partition } = this.#place
     if (this.#complaint !== alarm.message) {
       this.#complaint = alarm.message
-      this.#observer.alarm(alarm.reason, alarm.message, { partition })
+      this.#observer.alarm(alarm.reason, alarm.message, { partition, run: alarm.run })
     } else this.#observer.debug('looked again: still stopped', { partition, alarm: alarm.reason })
     this.#become({
       status: 'stopped',

@@ -1,8 +1,9 @@
 import type { Pool } from '../../core/database.ts'
 import type { PartitionConsumer, Receiver, RecordBatch } from '../../core/kafka/consumer.ts'
-import type { EndOffsetReader } from '../../core/kafka/topics.ts'
+import { type TopicFacts, TopicMissing } from '../../core/kafka/topic-facts.ts'
 import { backoffMs, pause } from './backoff.ts'
 import { OffsetCommits } from './commits.ts'
+import { type CommittedStep, rememberCommitted } from './committed-sql.ts'
 import type { Consumption, Prepared } from './consumption.ts'
 import type { Observer } from './observer.ts'
 import { PartitionWorker, type Reached } from './partition.ts'
@@ -12,7 +13,8 @@ export type ConsumerParts<P extends Prepared> = {
   readonly topic: string
   readonly pool: Pool
   readonly member: PartitionConsumer
-  readonly offsets: EndOffsetReader
+  readonly facts: TopicFacts
+  readonly groupId: string
   readonly observer: Observer
   /** The process should end, so that a supervisor starts it anew. */
   readonly fail: (error: Error) => void
@@ -33,13 +35,14 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
   readonly #running = new Set<Promise<void>>()
   #workers = new Map<number, PartitionWorker<P>>()
   #timers: NodeJS.Timeout[] = []
-  #kafka: 'never joined' | 'reachable' | 'not reachable' = 'never joined'
+  #kafka: 'never joined' | 'reachable' | 'not reachable' | 'no topic' = 'never joined'
   #fetchExpectedSince = 0
   #looking = false
 
   constructor(parts: ConsumerParts<P>) {
     this.#parts = parts
-    this.#commits = new OffsetCommits(parts.member)
+    const { pool, groupId, topic } = parts
+    this.#commits = new OffsetCommits(parts.member, (steps) => rememberCommitted(pool, groupId, topic, steps))
   }
 
   /** Joins the group in the background, however long Kafka is away. */
@@ -76,7 +79,7 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
     this.#workers = new Map(
       partitions.map((partition) => {
         const place = { consumer: consumption.name, generation: consumption.generation, topic, partition }
-        const onCommitted = (from: number, next: number) => this.#commits.note(from, next)
+        const onCommitted = (step: CommittedStep) => this.#commits.note(step)
         return [partition, new PartitionWorker({ ...this.#parts, onCommitted }, place)]
       }),
     )
@@ -111,27 +114,35 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
         worker,
         reached: worker.reached,
       }))
-      const { partitions } = await this.#parts.offsets.extent(this.#parts.topic)
+      const { partitions, ...identity } = await this.#parts.facts.state()
       this.#kafka = 'reachable'
       for (const { partition, worker, reached } of workers) {
         const extent = partitions.get(partition)
         if (!reached || !extent || this.#workers.get(partition) !== worker) continue
         this.#measure(partition, reached, extent.end)
-        const contradicted = extent.end < reached.nextOffset || extent.earliest > reached.nextOffset
-        if (contradicted && worker.status.status === 'running') worker.relocate()
+        worker.lookAt({ ...identity, ...extent }, reached.nextOffset)
       }
       if (this.#silentMs() > STUCK_MS) {
         this.#parts.fail(
           new Error(`The Kafka client has fetched nothing for ${STUCK_MS} ms although Kafka answers.`),
         )
       }
-    } catch {
+    } catch (error) {
       // The reason stands in readiness; the client logs the error itself.
-      this.#kafka = 'not reachable'
+      this.#becomeAway(error instanceof TopicMissing)
       this.#fetchExpectedSince = Date.now()
     } finally {
       this.#looking = false
     }
+  }
+
+  #becomeAway(topicIsMissing: boolean): void {
+    const { observer, topic } = this.#parts
+    if (topicIsMissing && this.#kafka !== 'no topic') {
+      const message = `Kafka has no topic ${topic}: it was deleted. Nothing can be read until it is there again; what was in it and never applied is missing then. See docs/runbook.md, "A partition is not read on".`
+      observer.alarm('topic-missing', message)
+    }
+    this.#kafka = topicIsMissing ? 'no topic' : 'not reachable'
   }
 
   #measure(partition: number, { nextOffset, lastBrokerTimeMs }: Reached, end: number): void {
@@ -148,6 +159,7 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
   problem(): string | undefined {
     if (this.#kafka === 'never joined') return 'has not joined its group: Kafka is not reachable yet'
     if (this.#kafka === 'not reachable') return 'Kafka is not reachable'
+    if (this.#kafka === 'no topic') return `Kafka has no topic ${this.#parts.topic}`
     if (this.#silentMs() > SILENT_MS) return `Kafka has not answered a fetch for ${SILENT_MS / 1000} s`
     const reasons = [...this.#workers].flatMap(([partition, { status }]) => {
       if (status.status === 'running') return []
@@ -158,7 +170,7 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
 
   /** Finishes the running transactions, commits, leaves the group. */
   async stop(): Promise<void> {
-    const { member, offsets } = this.#parts
+    const { member, facts } = this.#parts
     this.#stopping.abort()
     for (const timer of this.#timers) clearInterval(timer)
     for (const [partition, worker] of this.#workers) {
@@ -168,6 +180,6 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
     await Promise.all(this.#running)
     await this.#commits.flush()
     await member.stop()
-    await offsets.close()
+    await facts.close()
   }
 }

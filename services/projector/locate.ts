@@ -1,14 +1,18 @@
 import type { Pool } from '../../core/database.ts'
-import { type EndOffsetReader, KafkaUnavailable } from '../../core/kafka/topics.ts'
+import type { TopicFacts } from '../../core/kafka/topic-facts.ts'
+import { KafkaUnavailable } from '../../core/kafka/topics.ts'
+import { type Alarm, decidePosition, type Extent, type Progress } from '../../core/position.ts'
 import { beginProgress, readProgress } from './acknowledge.ts'
+import type { Committed } from './committed.ts'
+import { readKnownCommitted } from './committed-sql.ts'
 import type { Place } from './place.ts'
-import { type Alarm, decidePosition, type Extent, type Progress } from './position.ts'
 
 /** Where a partition goes on. With `compare`, the record before `nextOffset` is read and compared first. */
 export type Location = {
   readonly status: 'located'
   readonly progress: Progress
   readonly extent: Extent
+  readonly committed: Committed
   readonly compare: boolean
 }
 export type Located = Location | { readonly status: 'stop'; readonly alarm: Alarm }
@@ -17,21 +21,34 @@ export type Located = Location | { readonly status: 'stop'; readonly alarm: Alar
  * Finds the position of one partition from the database and from Kafka, and begins it when it is new.
  * @throws KafkaUnavailable, or whatever PostgreSQL throws
  */
-export async function locate(pool: Pool, offsets: EndOffsetReader, place: Place): Promise<Located> {
-  const extent = await extentOf(offsets, place)
+export async function locate(pool: Pool, facts: TopicFacts, groupId: string, place: Place): Promise<Located> {
+  // In this order: what is known to be committed grows before what Kafka has, and that before progress.
+  const committed = await committedOf(pool, facts, groupId, place)
+  const extent = await extentOf(facts, place)
   const progress = await readProgress(pool, place)
   const position = decidePosition(place, progress, extent)
   if (position.status === 'stop') return position
   if (progress !== undefined) {
-    return { status: 'located', progress, extent, compare: position.status === 'compare' }
+    return { status: 'located', progress, extent, committed, compare: position.status === 'compare' }
   }
-  await beginProgress(pool, place, extent.clusterId)
-  return locate(pool, offsets, place)
+  await beginProgress(pool, place, extent)
+  return locate(pool, facts, groupId, place)
 }
 
-async function extentOf(offsets: EndOffsetReader, { topic, partition }: Place): Promise<Extent> {
-  const { clusterId, partitions } = await offsets.extent(topic)
+async function committedOf(
+  pool: Pool,
+  facts: TopicFacts,
+  groupId: string,
+  { topic, partition }: Place,
+): Promise<Committed> {
+  const known = await readKnownCommitted(pool, groupId, topic, partition)
+  const kafka = (await facts.committed(groupId)).get(partition) ?? null
+  return { groupId, kafka, known }
+}
+
+async function extentOf(facts: TopicFacts, { topic, partition }: Place): Promise<Extent> {
+  const { partitions, ...identity } = await facts.state()
   const found = partitions.get(partition)
   if (!found) throw new KafkaUnavailable(`Kafka does not know partition ${partition} of ${topic}.`)
-  return { clusterId, ...found }
+  return { ...identity, ...found }
 }

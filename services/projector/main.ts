@@ -5,7 +5,7 @@ import { createOperationsApp } from '../../core/http-app.ts'
 import { startHttpServer } from '../../core/http-server.ts'
 import { createKafka } from '../../core/kafka/client.ts'
 import { KafkajsConsumer } from '../../core/kafka/kafkajs-consumer.ts'
-import { EndOffsetReader } from '../../core/kafka/topics.ts'
+import { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import type { ReadinessCheck } from '../../core/operations.ts'
@@ -54,7 +54,8 @@ await runService(logger, async (onStop, fail) => {
         topic: config.KAFKA_TOPIC,
         concurrency: CONCURRENCY,
       }),
-      offsets: new EndOffsetReader(kafka, KAFKA_ANSWER_LIMIT_MS),
+      groupId,
+      facts: new TopicFacts(kafka, config.KAFKA_TOPIC, KAFKA_ANSWER_LIMIT_MS),
       observer: new Observer(consumption.name, metrics, logger),
       fail,
     })

@@ -1,9 +1,9 @@
 import type { Logger } from '../../core/log.ts'
+import type { StopReason } from '../../core/position.ts'
 import { traceIdOf } from '../../core/trace.ts'
 import type { Prepared } from './consumption.ts'
 import type { Outcome } from './decide.ts'
 import type { ProjectorMetrics } from './metrics.ts'
-import type { StopReason } from './position.ts'
 import { eventIdOf, noteIdOf, traceparentOf } from './record-facts.ts'
 
 /** Reasons of alarms that do not stop a partition for good. */
@@ -14,6 +14,10 @@ export type PassingAlarm =
   | 'missing-offsets'
   /** A batch failed for a reason that is nobody's record and nothing that is known to come back. */
   | 'unexpected-failure'
+  /** The offset committed in Kafka was moved by something else: set right, nothing skipped. */
+  | 'committed-offset-moved'
+  /** Kafka says that the topic does not exist. */
+  | 'topic-missing'
   /** A record was quarantined as a conflict: the source may have been restored from a backup. */
   | 'conflict'
 
@@ -99,6 +103,10 @@ export class Observer {
         this.#count('quarantined', outcome.reason, 1)
         this.#logger.warn({ ...facts, reason: outcome.reason }, `quarantined: ${outcome.explanation}`)
         if (outcome.reason === 'conflict') this.alarm('conflict', outcome.explanation, facts)
+        break
+      case 'held':
+        this.#count('held', '', 1)
+        this.#logger.warn(facts, 'held: an earlier revision of its note is in quarantine')
         break
       default:
         outcome satisfies never

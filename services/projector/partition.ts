@@ -1,26 +1,32 @@
 import type { Pool } from '../../core/database.ts'
 import type { PartitionConsumer, RecordBatch } from '../../core/kafka/consumer.ts'
-import type { EndOffsetReader } from '../../core/kafka/topics.ts'
+import type { TopicFacts } from '../../core/kafka/topic-facts.ts'
+import { type Alarm, compareLast, contradictionOf, type Extent } from '../../core/position.ts'
 import { type AppliedPortion, Applier } from './applier.ts'
 import { backoffMs, pause } from './backoff.ts'
 import { portionsOf } from './batches.ts'
+import { beginAt } from './begin.ts'
+import type { CommittedStep } from './committed-sql.ts'
 import { PartitionCondition, type PartitionStatus } from './condition.ts'
 import type { Consumption, Prepared } from './consumption.ts'
+import { Misplaced } from './failure.ts'
 import { type Location, locate } from './locate.ts'
 import type { Observer } from './observer.ts'
 import type { LivePlace, Place } from './place.ts'
-import { compareLast, judgeStart } from './position.ts'
 import { Mailbox } from './receive.ts'
 import { brokerTimeOf, eventIdOf } from './record-facts.ts'
+import { judgeStart } from './start.ts'
+import { recordStop } from './stopped.ts'
 
 export type PartitionParts<P extends Prepared> = {
   readonly consumption: Consumption<P>
   readonly pool: Pool
   readonly member: PartitionConsumer
-  readonly offsets: EndOffsetReader
+  readonly facts: TopicFacts
+  readonly groupId: string
   readonly observer: Observer
-  /** Told after each commit in the database. */
-  readonly onCommitted: (partition: number, nextOffset: number) => void
+  /** Told after each commit in the database, and when Kafka's offset has to be set right. */
+  readonly onCommitted: (step: CommittedStep) => void
 }
 
 /** What is applied. Time in milliseconds since 1970 UTC. */
@@ -38,13 +44,15 @@ export class PartitionWorker<P extends Prepared> {
   readonly #condition: PartitionCondition
   readonly #applier: Applier<P>
   #reached: Reached | undefined
+  #location: Location | undefined
 
   constructor(parts: PartitionParts<P>, place: Place) {
     this.#parts = parts
     this.#place = place
     const { signal } = this.#closing
     this.#condition = new PartitionCondition(place, parts.observer, signal)
-    this.#applier = new Applier(parts.pool, parts.consumption, this.#condition, signal, (applied) =>
+    const ofThisTopic = { ...parts.consumption, prepare: this.#prepareChecked }
+    this.#applier = new Applier(parts.pool, ofThisTopic, this.#condition, signal, (applied) =>
       this.#applied(applied),
     )
   }
@@ -62,9 +70,12 @@ export class PartitionWorker<P extends Prepared> {
     return this.#mailbox.put(batch)
   }
 
-  /** Something contradicts the position: find it again. */
-  relocate(): void {
-    this.#mailbox.interrupt()
+  /** Finds the position again when Kafka has something that contradicts it. */
+  lookAt(extent: Extent, nextOffset: number): void {
+    if (!this.#location || this.status.status !== 'running') return
+    const { clusterId } = this.#location.progress
+    const { topicId } = this.#location.extent
+    if (contradictionOf({ clusterId, topicId, nextOffset }, extent)) this.#mailbox.interrupt()
   }
 
   /** Takes no further batch; `run` resolves after the transaction that is running. */
@@ -83,10 +94,12 @@ export class PartitionWorker<P extends Prepared> {
       if (!location) return
       const { nextOffset, lastBrokerTimeMs } = location.progress
       this.#reached = { nextOffset, lastBrokerTimeMs }
+      this.#location = location
       this.#mailbox.reopen()
-      member.deliverFrom(partition, location.compare ? nextOffset - 1 : nextOffset)
-      if (!location.compare) this.#condition.running()
-      await this.#consume(location)
+      if (location.compare || (await this.#begin(location))) {
+        member.deliverFrom(partition, location.compare ? nextOffset - 1 : nextOffset)
+        await this.#consume(location)
+      }
       this.#mailbox.interrupt()
       if (signal.aborted) return
       member.hold(partition)
@@ -96,17 +109,50 @@ export class PartitionWorker<P extends Prepared> {
 
   /** Undefined when closed meanwhile. */
   async #locate(): Promise<Location | undefined> {
-    const { pool, offsets } = this.#parts
+    const { pool, facts, groupId } = this.#parts
     for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
       try {
-        const located = await locate(pool, offsets, this.#place)
+        const located = await locate(pool, facts, groupId, this.#place)
         if (located.status === 'located') return located
-        await this.#condition.stopFor(located.alarm)
+        await this.#stopFor(located.alarm)
       } catch (error) {
         await this.#condition.waitAfter(error, attempt)
       }
     }
     return undefined
+  }
+
+  async #stopFor(alarm: Alarm): Promise<void> {
+    await recordStop(this.#parts.pool, this.#place, alarm).catch((err: unknown) =>
+      this.#parts.observer.warn('a stopped partition could not be recorded', { err }),
+    )
+    await this.#condition.stopFor(alarm)
+  }
+
+  /** @returns false when the position has to be found again */
+  async #begin(location: Location): Promise<boolean> {
+    try {
+      await beginAt(this.#parts, this.#place, location)
+    } catch (error) {
+      await this.#condition.waitAfter(error, 0)
+      return false
+    }
+    this.#condition.running()
+    return true
+  }
+
+  /**
+   * Reads records for the consumption, and asks Kafka once more what topic this is: between two fetches it
+   * may have been made anew, and then these are other records than those that follow what was applied.
+   * @throws Misplaced when it is another topic
+   */
+  readonly #prepareChecked: Consumption<P>['prepare'] = async (records) => {
+    const { facts, consumption } = this.#parts
+    const [prepared, topicId] = await Promise.all([consumption.prepare(records), facts.topicId()])
+    if (topicId !== this.#location?.extent.topicId) {
+      throw new Misplaced(`${this.#place.topic} is topic ${topicId} now: the position has to be found again`)
+    }
+    return prepared
   }
 
   /** Applies batches until the position has to be found again. */
@@ -116,9 +162,8 @@ export class PartitionWorker<P extends Prepared> {
     for (;;) {
       const batch = await this.#mailbox.take()
       if (!batch || !this.#startsAsAsked(batch, comparing)) return
-      if (comparing && (await this.#isAnother(batch, location))) return
+      if (comparing && ((await this.#isAnother(batch, location)) || !(await this.#begin(location)))) return
       comparing = false
-      this.#condition.running()
       if (!(await this.#apply(batch, place))) return
     }
   }
@@ -147,7 +192,7 @@ export class PartitionWorker<P extends Prepared> {
     const alarm = compareLast(this.#place, progress, extent, found)
     if (alarm) {
       this.#parts.member.hold(this.#place.partition)
-      await this.#condition.stopFor(alarm)
+      await this.#stopFor(alarm)
     }
     return alarm !== undefined
   }
@@ -174,6 +219,10 @@ export class PartitionWorker<P extends Prepared> {
     }
     this.#condition.running()
     this.#parts.observer.committed(prepared, outcomes, seconds)
-    this.#parts.onCommitted(this.#place.partition, portion.nextOffset)
+    this.#parts.onCommitted({
+      partition: this.#place.partition,
+      nextOffset: portion.nextOffset,
+      incarnation: this.#location?.progress.incarnation ?? 1,
+    })
   }
 }

@@ -4,7 +4,7 @@ import { uniqueNoteId } from '../../support/notes.ts'
 import { waitFor } from '../../support/wait.ts'
 import { eventOf } from '../../unit/projector/records.ts'
 import type { ProjectorInstance } from './instance.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openStage, PARTITIONS, type Stage } from './stage.ts'
 
 let stage: Stage
 
@@ -48,20 +48,36 @@ async function recreateTopic() {
   })
 }
 
-/** Both consumers must stop, say why in log, readiness and metric, and apply nothing. */
-async function expectStopped(projector: ProjectorInstance, reason: string) {
+const ALL = Array.from({ length: PARTITIONS }, (_, partition) => partition)
+
+/** Both consumers must stop, say why in log, readiness, metric and table, and apply nothing. */
+async function expectStopped(projector: ProjectorInstance, reason: string, partitions = [PARTITION]) {
   await waitFor(`both consumers stop for ${reason}`, async () => {
     const { status, checks } = await projector.readiness()
     return (
-      status === 503 && [checks.catalog, checks.audit].every((text) => text?.includes(`stopped: ${reason}`))
+      status === 503 &&
+      [checks.catalog, checks.audit].every((text) =>
+        partitions.every((partition) => text?.includes(`partition ${partition} stopped: ${reason}`)),
+      )
     )
   })
-  const line = alarmLine(projector, reason)
-  expect(line?.level).toBe('error')
-  expect(line?.msg).toContain(`partition ${PARTITION}`)
-  expect(line?.msg).toContain('docs/runbook.md')
-  expect(await projector.metric('projector_alarms_total', { reason, consumer: 'catalog' })).toBe(1)
-  expect(await projector.metric('projector_partition_stopped', { consumer: 'catalog' })).toBe(1)
+  for (const partition of partitions) {
+    const line = projector.log.find(
+      ({ alarm, consumer, ...facts }) =>
+        alarm === reason && consumer === 'catalog' && facts.partition === partition,
+    )
+    expect(line?.level).toBe('error')
+    expect(line?.run).toBe(`notesctl positions accept catalog ${partition} --reason TEXT`)
+    expect(line?.msg).toContain('docs/runbook.md')
+  }
+  const count = partitions.length
+  expect(await projector.metric('projector_alarms_total', { reason, consumer: 'catalog' })).toBe(count)
+  expect(await projector.metric('projector_partition_stopped', { consumer: 'catalog' })).toBe(count)
+  const recorded = await stage.sql(
+    'SELECT consumer, array_agg(partition ORDER BY partition) AS partitions FROM stopped_partitions WHERE reason = $1 GROUP BY 1 ORDER BY 1',
+    [reason],
+  )
+  expect(recorded).toEqual(['audit', 'catalog'].map((consumer) => ({ consumer, partitions })))
 }
 
 test('a topic that was deleted and made anew is noticed before anything of it is applied', async () => {
@@ -69,7 +85,7 @@ test('a topic that was deleted and made anew is noticed before anything of it is
   await recreateTopic()
   await publish(7, 'second')
   const projector = await stage.start({ LOG_LEVEL: 'debug' })
-  await expectStopped(projector, 'topic-recreated')
+  await expectStopped(projector, 'topic-recreated', ALL)
   // Not only at first sight: it looks again, in case a person has decided.
   for (const consumer of ['catalog', 'audit']) {
     await waitFor(`${consumer} has looked again`, () =>
@@ -79,28 +95,64 @@ test('a topic that was deleted and made anew is noticed before anything of it is
   expect(await countNotes('second')).toBe(0)
 })
 
-test('a topic made anew that is shorter than what was applied stops its partition only', async () => {
+test('another record where the last one was applied is noticed also while the topic has the same id', async () => {
   await applyAndEnd(5)
-  await recreateTopic()
+  for (const consumer of ['catalog', 'audit']) {
+    await stage.sql(
+      `UPDATE ${consumer}.progress SET last_event_id = gen_random_uuid() WHERE partition = $1`,
+      [PARTITION],
+    )
+  }
   await publish(2, 'second')
+  await expectStopped(await stage.start(), 'topic-recreated')
+  expect(await countNotes('second')).toBe(0)
+})
+
+test('a partition that lost its end is stopped, and the others go on', async () => {
+  await applyAndEnd(5)
+  for (const consumer of ['catalog', 'audit']) {
+    await stage.sql(`UPDATE ${consumer}.progress SET next_offset = 8 WHERE partition = $1`, [PARTITION])
+  }
   const projector = await stage.start()
   await expectStopped(projector, 'topic-shorter')
-  expect(await countNotes('second')).toBe(0)
-
   const elsewhere = eventOf({ noteId: uniqueNoteId('elsewhere') })
   await stage.produce([{ ...(await stage.messageOf(elsewhere)), partition: 0 }])
   await waitFor('another partition goes on', async () => (await countNotes('elsewhere')) === 1)
 })
 
-test('a topic that is made anew under a running projector is noticed', async () => {
+test('a topic that is made anew while a projector runs and has nothing to do is noticed', async () => {
   const projector = await stage.start()
   await projector.ready()
   await publish(5, 'first')
   await stage.caughtUp()
   await recreateTopic()
-  await publish(3, 'second')
-  await expectStopped(projector, 'topic-shorter')
+  await expectStopped(projector, 'topic-recreated', ALL)
+})
+
+test('a topic that is made anew, and longer than before, between two fetches: nothing of it is applied', async () => {
+  const projector = await stage.start()
+  await projector.ready()
+  await publish(5, 'first')
+  await stage.caughtUp()
+  projector.signal('SIGSTOP')
+  await recreateTopic()
+  await publish(9, 'second')
+  projector.signal('SIGCONT')
+  await expectStopped(projector, 'topic-recreated', ALL)
   expect(await countNotes('second')).toBe(0)
+  const [seen] = await stage.sql<{ records: number }>('SELECT count(*)::int AS records FROM audit.records')
+  expect(seen?.records).toBe(5)
+})
+
+test('a topic that is gone is called that, not an unreachable Kafka', async () => {
+  const projector = await stage.start()
+  await projector.ready()
+  await stage.admin.deleteTopics({ topics: [stage.topic] })
+  await waitFor('readiness says it', async () => {
+    const { checks } = await projector.readiness()
+    return [checks.catalog, checks.audit].every((text) => text?.includes(`no topic ${stage.topic}`))
+  })
+  expect(await projector.metric('projector_alarms_total', { reason: 'topic-missing' })).toBe(2)
 })
 
 test('records deleted before they were seen stop the partition, and the alarm names their offsets', async () => {
@@ -130,25 +182,45 @@ test('records deleted after they were applied are no reason to stop', async () =
 })
 
 test.each([
-  ['ahead', '9'],
-  ['back', '0'],
-])('a committed offset that a tool moved %s decides nothing', async (_where, offset) => {
-  await applyAndEnd(5)
-  await publish(4, 'next')
-  for (const groupId of Object.values(stage.groups)) {
-    await stage.admin.setOffsets({
-      groupId,
-      topic: stage.topic,
-      partitions: [{ partition: PARTITION, offset }],
-    })
-  }
+  ['ahead', '9', 'is 9, but catalog has applied only what lies below offset 5'],
+  ['back', '1', 'is 1, but catalog had committed 5'],
+])(
+  'a committed offset that a tool moved %s decides nothing, is alarmed and set right',
+  async (_where, offset, said) => {
+    await applyAndEnd(5)
+    await publish(4, 'next')
+    const partitions = [{ partition: PARTITION, offset }]
+    for (const groupId of Object.values(stage.groups)) {
+      await stage.admin.setOffsets({ groupId, topic: stage.topic, partitions })
+    }
+    const projector = await stage.start()
+    await projector.ready()
+    await stage.caughtUp()
+    expect(await countNotes('next')).toBe(4)
+    const [seen] = await stage.sql<{ records: number }>('SELECT count(*)::int AS records FROM audit.records')
+    expect(seen?.records).toBe(9)
+    expect(await projector.metric('projector_records_total', { outcome: 'duplicate' })).toBe(0)
+    expect(alarmLine(projector, 'committed-offset-moved')?.msg).toContain(said)
+    const reason = 'committed-offset-moved'
+    expect(await projector.metric('projector_alarms_total', { reason })).toBe(2)
+    for (const groupId of Object.values(stage.groups)) {
+      await waitFor(`the offset of ${groupId} is right again`, async () => {
+        const [committed] = await stage.admin.fetchOffsets({ groupId, topics: [stage.topic] })
+        return committed?.partitions.find((item) => item.partition === PARTITION)?.offset === '9'
+      })
+    }
+  },
+)
+
+test('what a killed projector had not committed yet is no alarm', async () => {
+  const killed = await stage.start()
+  await killed.ready()
+  await publish(5, 'first')
+  await stage.caughtUp()
+  await killed.end('SIGKILL')
   const projector = await stage.start()
   await projector.ready()
-  await stage.caughtUp()
-  expect(await countNotes('next')).toBe(4)
-  const [seen] = await stage.sql<{ records: number }>('SELECT count(*)::int AS records FROM audit.records')
-  expect(seen?.records).toBe(9)
-  expect(await projector.metric('projector_records_total', { outcome: 'duplicate' })).toBe(0)
+  expect(projector.log.filter(({ alarm }) => alarm !== undefined)).toEqual([])
 })
 
 test('progress from another Kafka cluster stops the partition', async () => {
@@ -159,28 +231,4 @@ test('progress from another Kafka cluster stops the partition', async () => {
     ])
   }
   await expectStopped(await stage.start(), 'other-cluster')
-})
-
-test('the statement in the alarm lets the running projector go on, in a new incarnation', async () => {
-  await applyAndEnd(5)
-  await recreateTopic()
-  await publish(3, 'second')
-  const projector = await stage.start()
-  await expectStopped(projector, 'topic-shorter')
-  for (const line of projector.log.filter(
-    ({ alarm, level }) => alarm === 'topic-shorter' && level === 'error',
-  )) {
-    const statement = /run as projection_owner: (UPDATE [^;]+);/.exec(line.msg)?.[1] ?? ''
-    await stage.sql(statement)
-  }
-  await projector.ready()
-  await stage.caughtUp()
-  expect(await countNotes('second')).toBe(3)
-  const incarnations = await stage.sql(
-    'SELECT incarnation, count(*)::int AS records FROM audit.records GROUP BY 1 ORDER BY 1',
-  )
-  expect(incarnations).toEqual([
-    { incarnation: 1, records: 5 },
-    { incarnation: 2, records: 3 },
-  ])
 })

@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Place } from '../../../services/projector/place.ts'
-import {
-  compareLast,
-  decidePosition,
-  judgeStart,
-  type Progress,
-} from '../../../services/projector/position.ts'
+import { compareLast, decidePosition, type Place, type Progress } from '../../../core/position.ts'
+import { judgeStart } from '../../../services/projector/start.ts'
 
 const place: Place = { consumer: 'catalog', generation: 1, topic: 'notes.revisions', partition: 3 }
 const progressAt = (nextOffset: number, fields: Partial<Progress> = {}): Progress => ({
@@ -15,9 +10,15 @@ const progressAt = (nextOffset: number, fields: Partial<Progress> = {}): Progres
   lastEventId: '00000000-0000-4000-8000-000000000001',
   lastBrokerTimeMs: 1_700_000_000_000,
   clusterId: 'cluster-a',
+  topicId: 'topic-a',
   ...fields,
 })
-const extentOf = (earliest: number, end: number, clusterId = 'cluster-a') => ({ earliest, end, clusterId })
+const extentOf = (earliest: number, end: number, clusterId = 'cluster-a', topicId = 'topic-a') => ({
+  earliest,
+  end,
+  clusterId,
+  topicId,
+})
 
 test('a partition nothing was applied of begins at its first record', () => {
   expect(decidePosition(place, undefined, extentOf(0, 90))).toEqual({ status: 'begin' })
@@ -52,11 +53,12 @@ test.each([
   ['records-gone', extentOf(41, 90), ['offset 40', 'from 40 to 40']],
   ['topic-shorter', extentOf(0, 39), ['ends at 39']],
   ['other-cluster', extentOf(0, 90, 'cluster-b'), ['cluster-a', 'cluster-b']],
+  ['topic-recreated', extentOf(0, 90, 'cluster-a', 'topic-b'), ['topic-a', 'topic-b', 'from 0 to 90']],
 ] as const)('%s stops the partition and says what is missing and what to run', (reason, extent, facts) => {
   const position = decidePosition(place, progressAt(40), extent)
   if (position.status !== 'stop') throw new Error(`not stopped: ${position.status}`)
   expect(position.alarm.reason).toBe(reason)
-  for (const fact of [...facts, 'partition 3', 'docs/runbook.md', 'UPDATE catalog.progress']) {
+  for (const fact of [...facts, 'partition 3', 'docs/runbook.md', 'notesctl positions accept catalog 3']) {
     expect(position.alarm.message).toContain(fact)
   }
 })
@@ -75,12 +77,20 @@ test('another event or another time at the last applied offset is a recreated to
   }
 })
 
+test('a topic whose id was not known yet is told by its last record alone', () => {
+  const progress = progressAt(40, { topicId: null })
+  expect(decidePosition(place, progress, extentOf(0, 90, 'cluster-a', 'topic-b'))).toMatchObject({
+    status: 'compare',
+  })
+})
+
 test('whatever Kafka holds, no record that was not applied is ever jumped over', () => {
   const offset = fc.nat({ max: 50 })
+  const topicId = fc.constantFrom('topic-a', 'topic-b', null)
   fc.assert(
-    fc.property(fc.option(offset), offset, offset, fc.boolean(), (next, a, b, sameCluster) => {
+    fc.property(fc.option(offset), offset, offset, fc.boolean(), topicId, (next, a, b, sameCluster, id) => {
       const [earliest, end] = [Math.min(a, b), Math.max(a, b)]
-      const progress = next === null ? undefined : progressAt(next)
+      const progress = next === null ? undefined : progressAt(next, { topicId: id })
       const extent = extentOf(earliest, end, sameCluster ? 'cluster-a' : 'cluster-b')
       const position = decidePosition(place, progress, extent)
       if (position.status === 'stop') return
@@ -88,7 +98,7 @@ test('whatever Kafka holds, no record that was not applied is ever jumped over',
       expect(position.status === 'begin' ? 0 : position.nextOffset).toBe(applied)
       expect(earliest).toBeLessThanOrEqual(applied)
       expect(end).toBeGreaterThanOrEqual(progress ? applied : 0)
-      if (progress) expect(sameCluster).toBe(true)
+      if (progress) expect([sameCluster, id ?? 'topic-a']).toEqual([true, 'topic-a'])
     }),
   )
 })
