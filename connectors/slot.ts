@@ -21,6 +21,36 @@ export type Slot = {
   readonly safeWalBytes: number | null
 }
 
+/** Who reads the slot now. */
+export type SlotHolder = {
+  /** Equal in two readings: the same walsender has held the slot in between without a break. */
+  readonly id: string
+  /** A walsender of Debezium's role, under the name Debezium gives itself; anybody else proves nothing. */
+  readonly isConnector: boolean
+  readonly userName: string
+  readonly applicationName: string
+}
+
+/** The newest incarnation on record, and what the watcher has proven in it. */
+export type RecordedSlot = {
+  readonly incarnation: number
+  readonly identityLsn: string
+  /** Walsender under which the last confirmed snapshot was taken; null: none is confirmed yet. */
+  readonly confirmedHolder: string | null
+  /** Every intent committed before it was looked up among the records; null: none yet. */
+  readonly checkedLsn: Lsn | null
+}
+
+/** What keeps the watcher from saying that everything up to some moment is in the topic. */
+export type OpenIntents = {
+  /** Skipped intents of the newest incarnation that no record was found for. */
+  readonly skippedNow: boolean
+  /** The same of any incarnation. */
+  readonly skipped: boolean
+  /** Earlier incarnations whose intents were not all looked up among the records yet. */
+  readonly unsettled: boolean
+}
+
 /** One consistent reading of the source: what is committed, and how far the relay's slot has confirmed. */
 export type SourceFacts = {
   /** The source's own clock; ages are differences to it, never to ours. */
@@ -31,8 +61,11 @@ export type SourceFacts = {
   readonly heartbeat: { readonly id: bigint; readonly at: Date } | null
   /** null: there is no slot of that name. */
   readonly slot: Slot | null
+  /** null: nobody reads the slot. */
+  readonly holder: SlotHolder | null
   /** The newest incarnation that setup or recovery recorded; null: none was. */
-  readonly recorded: { readonly incarnation: number; readonly identityLsn: string } | null
+  readonly recorded: RecordedSlot | null
+  readonly open: OpenIntents
   /** max_slot_wal_keep_size; null when unlimited. */
   readonly walKeepLimitBytes: number | null
 }
@@ -54,13 +87,20 @@ export async function readSourceFacts(pool: Pool, slotName: string): Promise<Sou
             pg_wal_lsn_diff(position.insert_lsn, slot.confirmed_flush_lsn)::float8 AS lag_bytes,
             pg_wal_lsn_diff(position.insert_lsn, slot.restart_lsn)::float8 AS retained_wal_bytes,
             slot.safe_wal_size::float8 AS safe_wal_bytes,
+            holder.holder, holder.is_connector, holder.user_name, holder.application_name,
             recorded.incarnation, recorded.identity_lsn::text AS recorded_identity,
+            recorded.confirmed_holder, recorded.checked_lsn::text AS checked_lsn,
+            EXISTS (SELECT FROM relay_skipped k WHERE k.seen_at IS NULL) AS skipped,
+            EXISTS (SELECT FROM relay_skipped k
+                    WHERE k.seen_at IS NULL AND k.incarnation = recorded.incarnation) AS skipped_now,
+            EXISTS (SELECT FROM relay_slots earlier WHERE earlier.incarnation < recorded.incarnation
+                      AND earlier.settled_at IS NULL) AS unsettled,
             keep.setting::float8 * 1048576 AS wal_keep_limit_bytes
      FROM (SELECT pg_current_wal_insert_lsn() AS insert_lsn) position
      LEFT JOIN pg_replication_slots slot ON slot.slot_name = $1
      LEFT JOIN (SELECT id, at FROM relay_heartbeat ORDER BY id DESC LIMIT 1) beat ON true
-     LEFT JOIN (SELECT incarnation, identity_lsn FROM relay_slots WHERE slot_name = $1
-                ORDER BY incarnation DESC LIMIT 1) recorded ON true
+     LEFT JOIN relay_slot_holder($1) holder ON holder.pid = slot.active_pid
+     LEFT JOIN (SELECT * FROM relay_slots WHERE slot_name = $1 ORDER BY incarnation DESC LIMIT 1) recorded ON true
      LEFT JOIN pg_settings keep ON keep.name = 'max_slot_wal_keep_size'`,
     [slotName],
   )
@@ -82,8 +122,25 @@ export async function readSourceFacts(pool: Pool, slotName: string): Promise<Sou
           safeWalBytes: row.safe_wal_bytes,
         }
       : null,
+    holder:
+      row.holder === null
+        ? null
+        : {
+            id: row.holder,
+            isConnector: row.is_connector,
+            userName: row.user_name,
+            applicationName: row.application_name,
+          },
     recorded:
-      row.incarnation === null ? null : { incarnation: row.incarnation, identityLsn: row.recorded_identity },
+      row.incarnation === null
+        ? null
+        : {
+            incarnation: row.incarnation,
+            identityLsn: row.recorded_identity,
+            confirmedHolder: row.confirmed_holder,
+            checkedLsn: row.checked_lsn === null ? null : parseLsn(row.checked_lsn),
+          },
+    open: { skippedNow: row.skipped_now, skipped: row.skipped, unsettled: row.unsettled },
     walKeepLimitBytes: row.wal_keep_limit_bytes >= 0 ? row.wal_keep_limit_bytes : null,
   }
 }
@@ -91,13 +148,16 @@ export async function readSourceFacts(pool: Pool, slotName: string): Promise<Sou
 /**
  * Time of the newest heartbeat that the relay is known to have passed: everything committed before it is
  * in Kafka. Known from what the watcher recorded for the slot's current incarnation; null when it recorded
- * nothing within the hour of heartbeats that is kept.
+ * nothing within the hour of heartbeats that is kept, and while an earlier intent has no record.
  */
 export async function readConfirmedHeartbeat(pool: Pool, slotName: string): Promise<Date | null> {
   const { rows } = await pool.query(
     `SELECT max(beat.at) AS at
      FROM (SELECT confirmed_snapshot FROM relay_slots WHERE slot_name = $1 ORDER BY incarnation DESC LIMIT 1) newest
-     JOIN relay_heartbeat beat ON pg_visible_in_snapshot(beat.transaction_id, newest.confirmed_snapshot)`,
+     JOIN relay_heartbeat beat ON pg_visible_in_snapshot(beat.transaction_id, newest.confirmed_snapshot)
+     WHERE NOT EXISTS (SELECT FROM relay_skipped WHERE seen_at IS NULL)
+       AND NOT EXISTS (SELECT FROM relay_slots WHERE settled_at IS NULL
+                         AND incarnation < (SELECT max(incarnation) FROM relay_slots))`,
     [slotName],
   )
   return rows[0].at

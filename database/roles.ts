@@ -1,20 +1,26 @@
 import pg from 'pg'
 import { databaseOf, withClient, withDatabase, withRole } from './connection.ts'
 
-export type RoleDefinition = { readonly name: string; readonly replication: boolean }
+export type RoleDefinition = {
+  readonly name: string
+  readonly replication: boolean
+  /** Predefined roles of PostgreSQL that it is a member of. */
+  readonly memberOf: readonly string[]
+}
 
-const role = <const Name extends string>(name: Name) => ({ name, replication: false })
+const role = <const Name extends string>(name: Name) => ({ name, replication: false, memberOf: [] })
 
 /** First the owner: it owns the database and migrates it. What the others may do stands in source/006_grants.sql. */
 export const SOURCE_ROLES = [
-  role('notes_owner'),
+  // Owns relay_slot_holder(), which tells the processes of the replication slot apart.
+  { ...role('notes_owner'), memberOf: ['pg_read_all_stats'] },
   role('notes_write_api'),
   // REPLICATION reads the whole write-ahead log, whatever is granted.
-  { name: 'notes_debezium', replication: true },
+  { ...role('notes_debezium'), replication: true },
   role('notes_watcher'),
   role('notes_operator'),
   // Only for recovering a lost slot, through the operator API.
-  { name: 'notes_recovery', replication: true },
+  { ...role('notes_recovery'), replication: true },
   role('notes_verifier'),
 ] as const satisfies readonly RoleDefinition[]
 
@@ -72,7 +78,21 @@ export async function ensureRolesAndDatabase(options: RolesOptions): Promise<rea
   return changes
 }
 
-async function ensureRole(
+async function ensureRole(admin: pg.Client, definition: RoleDefinition, password: string): Promise<string[]> {
+  const changes = await ensureAttributes(admin, definition, password)
+  for (const group of definition.memberOf) {
+    const { rows } = await admin.query("SELECT pg_has_role($1, $2, 'MEMBER') AS is_member", [
+      definition.name,
+      group,
+    ])
+    if (rows[0].is_member) continue
+    await admin.query(`GRANT ${admin.escapeIdentifier(group)} TO ${admin.escapeIdentifier(definition.name)}`)
+    changes.push(`membership of ${definition.name} in ${group}`)
+  }
+  return changes
+}
+
+async function ensureAttributes(
   admin: pg.Client,
   { name, replication }: RoleDefinition,
   password: string,

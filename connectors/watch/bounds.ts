@@ -5,10 +5,11 @@ export type Heartbeat = NonNullable<SourceFacts['heartbeat']>
 
 /**
  * One moment of the source, remembered until the slot has confirmed it: everything visible in `snapshot`,
- * `heartbeat` included, has its commit before `lsn`.
+ * `heartbeat` included, has its commit before `lsn`, and `holder` held the slot before and after it.
  */
 export type Bound = {
   readonly incarnation: number
+  readonly holder: string
   readonly lsn: Lsn
   readonly snapshot: string
   readonly heartbeat: Heartbeat | null
@@ -17,37 +18,56 @@ export type Bound = {
 /** At two a second enough for minutes of a slow relay at full precision; beyond it, precision goes, not truth. */
 export const MAX_BOUNDS = 1_000
 
-export type Step = {
-  /** Rising positions, of the current incarnation only, at most MAX_BOUNDS. */
+export type Memory = {
+  /** Rising positions, of the present incarnation and holder only, at most MAX_BOUNDS. */
   readonly bounds: readonly Bound[]
-  /** The newest remembered moment that the relay has passed, when there is one. */
-  readonly confirmed: Bound | undefined
+  /** Who held the slot in the reading before. */
+  readonly holder: string | undefined
+}
+
+export const NOTHING_REMEMBERED: Memory = { bounds: [], holder: undefined }
+
+export type Step = Memory & {
+  /** The newest remembered moment that the slot has passed under its present holder, when there is one. */
+  readonly passed: Bound | undefined
+  /**
+   * Is having passed it a proof? Only when the last confirmed moment was taken under the same holder: then
+   * the relay itself has read all of what came in between. Otherwise the records have to prove it.
+   */
+  readonly isProof: boolean
 }
 
 /**
  * Takes one reading of the source in. Pure.
  *
- * The one rule for confirming: the slot is the recorded one, holds its WAL, is active, and its
- * confirmed_flush_lsn is at or past a position read after the rows were visible. Debezium confirms a
- * position only after Kafka has acknowledged everything before it. The reverse proves nothing.
+ * The rule: Debezium confirms a position only after Kafka has acknowledged everything that it read before it.
+ * What it read is certain only within one START_REPLICATION of one walsender: while nobody or somebody else
+ * holds the slot, it can be moved. So a moment counts only when the connector's walsender held the slot in
+ * the reading before it and ever since, until confirmed_flush_lsn was at or past the moment's position. The
+ * reverse proves nothing.
  */
-export function remember(bounds: readonly Bound[], facts: SourceFacts, limit = MAX_BOUNDS): Step {
-  const fault = slotFaultOf(facts)
-  // What was committed before the slot was lost or made anew is not proven by any later position.
-  if (fault || !facts.recorded) return { bounds: [], confirmed: undefined }
-  const { incarnation } = facts.recorded
-  const kept = sameTimeline(bounds, incarnation, facts.walInsertLsn)
+export function remember(memory: Memory, facts: SourceFacts, limit = MAX_BOUNDS): Step {
+  const { recorded, slot, walInsertLsn } = facts
+  const holder = facts.holder?.isConnector ? facts.holder.id : undefined
+  const flushed = slot?.confirmedFlushLsn
+  // A slot ahead of the log belongs to another past of this source (restored from a copy).
+  const isUsable = recorded && holder && slot?.active && flushed && flushed.value <= walInsertLsn.value
+  if (!isUsable || slotFaultOf(facts)) return { ...NOTHING_REMEMBERED, passed: undefined, isProof: false }
+  if (memory.holder !== holder) return { bounds: [], holder, passed: undefined, isProof: false }
+
+  const { incarnation } = recorded
+  const kept = sameTimeline(memory.bounds, incarnation, walInsertLsn)
   const last = kept.at(-1)
-  const isNews = last?.lsn.value !== facts.walInsertLsn.value || last.heartbeat?.id !== facts.heartbeat?.id
-  const all = isNews
-    ? [
-        ...kept,
-        { incarnation, lsn: facts.walInsertLsn, snapshot: facts.snapshot, heartbeat: facts.heartbeat },
-      ]
-    : kept
-  const flushed = facts.slot?.active ? facts.slot.confirmedFlushLsn : null
-  const passed = flushed ? all.findLastIndex((bound) => bound.lsn.value <= flushed.value) : -1
-  return { bounds: thinned(all.slice(passed + 1), limit), confirmed: all[passed] }
+  const isNews = last?.lsn.value !== walInsertLsn.value || last.heartbeat?.id !== facts.heartbeat?.id
+  const { snapshot, heartbeat } = facts
+  const all = isNews ? [...kept, { incarnation, holder, lsn: walInsertLsn, snapshot, heartbeat }] : kept
+  const passed = all.findLastIndex((bound) => bound.lsn.value <= flushed.value)
+  return {
+    bounds: thinned(all.slice(passed + 1), limit),
+    holder,
+    passed: all[passed],
+    isProof: recorded.confirmedHolder === holder && !facts.open.skippedNow,
+  }
 }
 
 /** A source whose WAL went back (crash, restore) may have lost commits: moments before it count no more. */

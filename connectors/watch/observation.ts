@@ -2,6 +2,7 @@ import type { EndOffsets } from '../../core/kafka/topics.ts'
 import type { ConnectorStatus } from '../connect-client.ts'
 import type { SourceFacts } from '../slot.ts'
 import type { Reading } from '../verdict.ts'
+import type { Evidence } from './evidence.ts'
 import type { Watermark } from './record.ts'
 
 /** A reading with the monotonic time at which it ended; `pending` before the first one. */
@@ -13,6 +14,8 @@ export type Observation = {
   readonly connector: Timed<ConnectorStatus | null>
   readonly kafka: Timed<EndOffsets>
   readonly projection: Timed<Watermark | null>
+  /** What the records of the topic prove or disprove. */
+  readonly evidence: Timed<Evidence>
   /** Partitions whose end lies before what a watermark says; watermarks stop until a person decides. */
   readonly shrunkPartitions: readonly string[]
 }
@@ -22,12 +25,20 @@ export const NOTHING_OBSERVED: Observation = {
   connector: { status: 'pending' },
   kafka: { status: 'pending' },
   projection: { status: 'pending' },
+  evidence: { status: 'pending' },
   shrunkPartitions: [],
 }
 
 /** What was read, however long ago; undefined while the server is away. */
 export const lastRead = <T>(reading: Timed<T>): T | undefined =>
   reading.status === 'read' ? reading.value : undefined
+
+/** Nothing could be looked up in this tick, because a server is away or the topic is not in order. */
+export const NO_EVIDENCE: Timed<never> = { status: 'pending' }
+
+export function mapTimed<A, B>(reading: Timed<A>, map: (value: A) => B): Timed<B> {
+  return reading.status === 'read' ? { ...reading, value: map(reading.value) } : reading
+}
 
 /** Runs `ask` and says how it went; the error goes to the caller's log, not into readiness. */
 export async function timed<T>(

@@ -2,13 +2,34 @@ import type { Pool } from '../../core/database.ts'
 import type { EndOffsets } from '../../core/kafka/topics.ts'
 import type { Bound } from './bounds.ts'
 
-/** Writes what the slot is known to have passed. Never backwards; several watchers may do it at once. */
-export async function recordConfirmed(source: Pool, bound: Bound): Promise<void> {
+/**
+ * Writes what the slot is known to have passed, when the last confirmed moment was taken under the same
+ * holder and nothing before it is missing. Never backwards; several watchers may do it at once.
+ * @returns whether this moment, or a later one, is confirmed now
+ */
+export async function recordConfirmed(source: Pool, bound: Bound): Promise<boolean> {
+  const { rowCount } = await source.query(
+    `UPDATE relay_slots
+     SET confirmed_snapshot = CASE WHEN confirmed_lsn < $3::pg_lsn THEN $2::pg_snapshot ELSE confirmed_snapshot END,
+         confirmed_lsn = greatest(confirmed_lsn, $3::pg_lsn), confirmed_at = clock_timestamp()
+     WHERE incarnation = $1 AND confirmed_holder = $4
+       AND NOT EXISTS (SELECT FROM relay_skipped WHERE incarnation = $1 AND seen_at IS NULL)`,
+    [bound.incarnation, bound.snapshot, bound.lsn.text, bound.holder],
+  )
+  return rowCount === 1
+}
+
+/** The same for a moment of which every intent has a record: from here on the positions of its holder prove. */
+export async function recordProven(source: Pool, bound: Bound): Promise<void> {
   await source.query(
     `UPDATE relay_slots
-     SET confirmed_snapshot = $2::pg_snapshot, confirmed_lsn = $3::pg_lsn, confirmed_at = clock_timestamp()
-     WHERE incarnation = $1 AND (confirmed_lsn IS NULL OR confirmed_lsn < $3::pg_lsn)`,
-    [bound.incarnation, bound.snapshot, bound.lsn.text],
+     SET confirmed_snapshot = $2::pg_snapshot, confirmed_lsn = $3::pg_lsn, confirmed_holder = $4,
+         confirmed_at = clock_timestamp()
+     WHERE incarnation = $1
+       AND (confirmed_lsn IS NULL OR confirmed_lsn < $3::pg_lsn
+            OR (confirmed_lsn = $3::pg_lsn AND confirmed_holder IS DISTINCT FROM $4))
+       AND NOT EXISTS (SELECT FROM relay_skipped WHERE incarnation = $1 AND seen_at IS NULL)`,
+    [bound.incarnation, bound.snapshot, bound.lsn.text, bound.holder],
   )
 }
 

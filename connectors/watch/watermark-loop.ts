@@ -1,9 +1,10 @@
 import type { Pool } from '../../core/database.ts'
-import type { EndOffsetReader } from '../../core/kafka/topics.ts'
+import type { EndOffsetReader, EndOffsets } from '../../core/kafka/topics.ts'
 import type { Logger } from '../../core/log.ts'
-import { readSourceFacts, slotFaultOf } from '../slot.ts'
-import { type Bound, type Heartbeat, remember } from './bounds.ts'
-import { lastRead, type Observation, timed } from './observation.ts'
+import { readSourceFacts, type SourceFacts, slotFaultOf } from '../slot.ts'
+import { type Heartbeat, type Memory, NOTHING_REMEMBERED, remember, type Step } from './bounds.ts'
+import { EvidenceCheck } from './evidence.ts'
+import { lastRead, mapTimed, NO_EVIDENCE, type Observation, type Timed, timed } from './observation.ts'
 import {
   partitionsThatShrank,
   readNewestWatermark,
@@ -24,53 +25,72 @@ export type WatermarkOptions = {
 
 const TRIM_EVERY_MS = 30_000
 
+type Seen = Pick<Observation, 'source' | 'kafka' | 'projection' | 'evidence' | 'shrunkPartitions'>
+
 /**
  * One tick: observe the source, decide what the relay has passed, record it at the source; then read the
- * topic's ends, and record the watermark at the projection. The order is the proof: what the slot
- * confirmed was in Kafka before its ends were read.
+ * topic's ends, look intents up among the records, and record the watermark at the projection. The order is
+ * the proof: what the slot confirmed was in Kafka before its ends were read.
  */
 export class WatermarkTick {
   readonly #options: WatermarkOptions
-  #bounds: readonly Bound[] = []
+  readonly #evidence: EvidenceCheck
+  #memory: Memory = NOTHING_REMEMBERED
   /** Confirmed and not yet written as a watermark, because Kafka or the projection was away. */
   #due: Heartbeat | undefined
   #trimAtMs = 0
 
   constructor(options: WatermarkOptions) {
     this.#options = options
+    this.#evidence = new EvidenceCheck(options)
   }
 
   /** Never throws: what is away is in the answer, and everything is tried again by the next tick. */
-  async run(): Promise<Pick<Observation, 'source' | 'kafka' | 'projection' | 'shrunkPartitions'>> {
+  async run(): Promise<Seen> {
     const { projection, kafka, topic } = this.#options
-    const source = await timed(() => this.#observeSource(), this.#failed('source'))
+    const observed = await timed(() => this.#observeSource(), this.#failed('source'))
+    const source = mapTimed(observed, ({ facts }) => facts)
     const ends = await timed(() => kafka.read(topic), this.#failed('kafka'))
     const newest = await timed(() => readNewestWatermark(projection, topic), this.#failed('projection'))
     const shrunkPartitions =
       ends.status === 'read' ? partitionsThatShrank(lastRead(newest)?.endOffsets ?? {}, ends.value) : []
-    const due = this.#due
-    if (due && ends.status === 'read' && newest.status === 'read' && shrunkPartitions.length === 0) {
-      const watermark = { asOf: due.at, endOffsets: ends.value }
-      const written = await timed(async () => {
-        await recordWatermark(projection, topic, watermark)
-        return watermark
-      }, this.#failed('projection'))
-      if (written.status === 'read') this.#due = undefined
-      await this.#trim()
-      return { source, kafka: ends, projection: written, shrunkPartitions }
+    const seen = { source, kafka: ends, projection: newest, shrunkPartitions }
+    if (ends.status !== 'read' || newest.status !== 'read' || shrunkPartitions.length > 0) {
+      return { ...seen, evidence: NO_EVIDENCE }
     }
-    return { source, kafka: ends, projection: newest, shrunkPartitions }
+    const evidence = await this.#lookUp(observed, ends.value)
+    if (!this.#due) return { ...seen, evidence }
+    const watermark = { asOf: this.#due.at, endOffsets: ends.value }
+    const written = await timed(async () => {
+      await recordWatermark(projection, topic, watermark)
+      return watermark
+    }, this.#failed('projection'))
+    if (written.status === 'read') this.#due = undefined
+    await this.#trim()
+    return { ...seen, evidence, projection: written }
   }
 
-  async #observeSource() {
+  async #observeSource(): Promise<{ readonly facts: SourceFacts; readonly step: Step }> {
     const { source, slotName } = this.#options
     const facts = await readSourceFacts(source, slotName)
-    const { bounds, confirmed } = remember(this.#bounds, facts)
-    if (confirmed) await recordConfirmed(source, confirmed)
-    this.#bounds = bounds
-    if (slotFaultOf(facts)) this.#due = undefined
-    else if (confirmed?.heartbeat) this.#due = confirmed.heartbeat
-    return facts
+    const step = remember(this.#memory, facts)
+    this.#memory = step
+    const { passed, isProof } = step
+    const isConfirmed = passed !== undefined && isProof && (await recordConfirmed(source, passed))
+    // A watermark speaks for everything that was committed before it, in whatever incarnation.
+    const isWhole = !facts.open.skipped && !facts.open.unsettled
+    if (slotFaultOf(facts) || !isWhole) this.#due = undefined
+    else if (isConfirmed && passed.heartbeat) this.#due = passed.heartbeat
+    return { facts, step }
+  }
+
+  async #lookUp(
+    observed: Timed<{ readonly facts: SourceFacts; readonly step: Step }>,
+    ends: EndOffsets,
+  ): Promise<Observation['evidence']> {
+    if (observed.status !== 'read') return NO_EVIDENCE
+    const { facts, step } = observed.value
+    return timed(() => this.#evidence.run(facts, step.passed, step.isProof, ends), this.#failed('records'))
   }
 
   async #trim(): Promise<void> {

@@ -111,15 +111,12 @@ describe('what is recorded as confirmed', () => {
         )
       ).rows[0]
     const incarnation = facts.recorded?.incarnation ?? 0
-    await recordConfirmed(source, {
-      incarnation,
-      lsn: facts.walInsertLsn,
-      snapshot: facts.snapshot,
-      heartbeat: null,
-    })
+    const holder = facts.recorded?.confirmedHolder ?? ''
+    const { walInsertLsn, snapshot } = facts
+    await recordConfirmed(source, { incarnation, holder, lsn: walInsertLsn, snapshot, heartbeat: null })
     const before = await recorded()
     const lsn = { text: '0/1', value: 1n }
-    await recordConfirmed(source, { incarnation, lsn, snapshot: '3:3:', heartbeat: null })
+    await recordConfirmed(source, { incarnation, holder, lsn, snapshot: '3:3:', heartbeat: null })
     const after = await recorded()
     expect(after.confirmed_snapshot).not.toBe('3:3:')
     expect(after.confirmed_lsn >= before.confirmed_lsn).toBe(true)

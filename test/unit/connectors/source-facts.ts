@@ -1,4 +1,10 @@
-import { parseLsn, type Slot, type SourceFacts } from '../../../connectors/slot.ts'
+import {
+  parseLsn,
+  type RecordedSlot,
+  type Slot,
+  type SlotHolder,
+  type SourceFacts,
+} from '../../../connectors/slot.ts'
 import { formatLsn } from '../../../core/lsn.ts'
 
 export const lsn = (value: number | bigint) => {
@@ -9,6 +15,19 @@ export const lsn = (value: number | bigint) => {
 /** The time of the source's clock in every reading made here. */
 export const NOW = new Date('2026-01-01T12:00:00Z')
 export const ago = (ms: number) => new Date(NOW.getTime() - ms)
+
+export const HOLDER: SlotHolder = {
+  id: '1/1/1',
+  isConnector: true,
+  userName: 'notes_debezium',
+  applicationName: 'Debezium Streaming',
+}
+export const RECORDED: RecordedSlot = {
+  incarnation: 1,
+  identityLsn: '0/100',
+  confirmedHolder: HOLDER.id,
+  checkedLsn: null,
+}
 
 const slot: Slot = {
   active: true,
@@ -30,7 +49,9 @@ export function sourceFacts(
     snapshot: '10:10:',
     walInsertLsn: lsn(1_000),
     heartbeat: { id: 1n, at: ago(500) },
-    recorded: { incarnation: 1, identityLsn: '0/100' },
+    holder: HOLDER,
+    recorded: RECORDED,
+    open: { skippedNow: false, skipped: false, unsettled: false },
     walKeepLimitBytes: 1_048_576,
     ...changes,
     slot: changes.slot === null ? null : { ...slot, ...changes.slot },
