@@ -1,0 +1,77 @@
+import net from 'node:net'
+import { choosePorts, type Ports } from '../../../lab/ports.ts'
+import type { RoutedServer, Routes } from '../../../lab/routes.ts'
+import { Link } from '../proxy/link.ts'
+import { LINKS, type LinkName } from '../schedule/faults.ts'
+
+const HOST = '127.0.0.1'
+
+/** The port of each server that a link leads to, and the name under which clients are led there. */
+const SERVERS: Readonly<Record<string, { readonly port: keyof Ports; readonly routed?: RoutedServer }>> = {
+  'source-db': { port: 'sourceDb', routed: 'sourceDb' },
+  'projection-db': { port: 'projectionDb', routed: 'projectionDb' },
+  kafka: { port: 'kafka', routed: 'kafka' },
+  registry: { port: 'registry', routed: 'registry' },
+  connect: { port: 'connect', routed: 'connect' },
+  'read-api': { port: 'readApi', routed: 'readApi' },
+  'write-api': { port: 'writeApi' },
+}
+
+export type Links = {
+  readonly of: ReadonlyMap<LinkName, Link>
+  readonly ports: Ports
+  readonly routes: Routes
+  close(): Promise<void>
+}
+
+export const linkOf = (links: Pick<Links, 'of'>, name: LinkName): Link => {
+  const link = links.of.get(name)
+  if (!link) throw new Error(`no link ${name}`)
+  return link
+}
+
+/** Opens a proxy for every link in front of a lab that is still to be started with these ports and routes. */
+export async function openLinks(): Promise<Links> {
+  const { ports } = await choosePorts()
+  const routes: Routes = { ports: {}, kafkaListeners: [] }
+  const links = new Map<LinkName, Link>()
+  const kafkaPorts = await freePorts(LINKS.filter((name) => name.endsWith('->kafka')).length)
+  for (const name of LINKS) {
+    const [client = '', serverName = ''] = name.split('->')
+    const server = SERVERS[serverName]
+    if (!server) throw new Error(`no server ${serverName}`)
+    // The broker tells a client to come back by the listener it came in by: one for each proxy.
+    const port = serverName === 'kafka' ? (kafkaPorts.pop() ?? 0) : ports[server.port]
+    const link = await Link.open(name, { host: HOST, port })
+    links.set(name, link)
+    if (!server.routed || client === 'editors' || client === 'readers') continue
+    routes.ports[client] = { ...routes.ports[client], [server.routed]: link.port }
+    if (serverName === 'kafka') {
+      const listener = `VIA_${client.toUpperCase().replaceAll('-', '_')}`
+      routes.kafkaListeners.push({ name: listener, port, advertisedPort: link.port })
+    }
+  }
+  return {
+    of: links,
+    ports,
+    routes,
+    close: async () => void (await Promise.all([...links.values()].map((link) => link.close()))),
+  }
+}
+
+/** Free at this moment; held together until all are known, so that none is given twice. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = net.createServer()
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(0, HOST, resolve)
+      })
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as net.AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
