@@ -17,7 +17,7 @@ export type Journey = {
   readonly committed: { readonly at: string; readonly readFrom: string } | null
   /**
    * `observedAt`: when that was last observed, not when it happened; every look finds it later.
-   * `evidence`: the slot has passed the commit (recorded by the watcher, or seen now), or readers see it.
+   * `evidence`: the watcher recorded that the relay is past the commit, a consumer saw its record, or readers see it.
    */
   readonly confirmed: {
     readonly observedAt: string | null

@@ -58,7 +58,7 @@ Result with --json: noteId, revision, eventId, committed{at}, confirmed{observed
   brokerTime, records}, audit{seenAt}, catalog{appliedAt}, visible{at, as, shownRevision, projectionAsOf};
   each also says readFrom, and is null when unknown: then gaps[{step, why}] says why. "known at" (and
   confirmed.observedAt, visible.at) is when somebody looked, not when it happened: it is later each time.
-  evidence: recorded or slot (the slot has passed the commit), or visible (only that readers see it).
+  evidence: recorded (the relay is past the commit), record (a consumer saw it), or visible (only that readers see it).
 
 Examples:
   bin/notesctl journey readme

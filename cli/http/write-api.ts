@@ -49,7 +49,7 @@ const Publication = z.object({
   accepted: z.object({ answer: z.string(), at: time }),
   confirmed: z.object({
     answer: z.string(),
-    evidence: z.enum(['recorded', 'slot', 'visible', 'none']),
+    evidence: z.enum(['recorded', 'record', 'visible', 'none']),
     observedAt: time,
   }),
   visible: z.object({

@@ -65,9 +65,9 @@ export type RevisionPage = z.infer<typeof RevisionPage>
 
 export const Evidence = z
   .object({
-    kind: z.enum(['recorded', 'slot', 'none']).meta({
+    kind: z.enum(['recorded', 'record', 'none']).meta({
       description:
-        'recorded: the watcher saw the slot pass the commit. slot: this process saw it. none: no evidence yet.',
+        'recorded: the watcher recorded that the relay is past the commit. record: a consumer saw this very event in the topic. none: no evidence yet.',
     }),
     explanation: z.string(),
     readAt: Time,
@@ -75,10 +75,13 @@ export const Evidence = z
       description: 'The incarnation of the replication slot that was there at the commit.',
     }),
     currentIncarnation: Incarnation.meta({ description: 'The newest incarnation on record.' }),
-    confirmedLsn: Lsn.nullable().meta({ description: 'Up to where the slot confirmed delivery.' }),
-    boundLsn: Lsn.nullable().meta({
-      description: 'A position the commit is not after. Confirmed by the slot means: delivered.',
+    confirmedLsn: Lsn.nullable().meta({
+      description: 'Up to where the slot of that incarnation is known to have delivered.',
     }),
+    record: z
+      .object({ topic: z.string(), partition: z.int().min(0), offset: z.string().regex(/^[0-9]{1,19}$/) })
+      .nullable()
+      .meta({ description: 'The record of kind record.' }),
     observedAt: ObservedAt,
     covers: z.string().meta({ description: 'What "confirmed" does not promise.' }),
   })
@@ -113,9 +116,9 @@ export const Publication = z
     }),
     confirmed: z.object({
       answer: z.enum(['yes', 'not-yet', 'no']),
-      evidence: z.enum(['recorded', 'slot', 'visible', 'none']).meta({
+      evidence: z.enum(['recorded', 'record', 'visible', 'none']).meta({
         description:
-          'What yes rests on. recorded, slot: as in GET /events. visible: readers get exactly this revision, so the broker had it, though the slot gives no evidence (after it was made anew, for example). none: nothing yet.',
+          'What yes rests on. recorded, record: as in GET /events. visible: readers get exactly this revision, so the broker had it, though the relay gives no evidence yet. none: nothing yet.',
       }),
       observedAt: ObservedAt,
     }),

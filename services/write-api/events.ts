@@ -9,16 +9,19 @@ import type { FactsReader } from './facts.ts'
 
 export const EventParams = z.object({ eventId: z.uuid('must be a UUID').toLowerCase() })
 
-const EXPLANATIONS: Record<'recorded' | 'slot' | NoEvidence, string> = {
-  recorded: 'While the slot of that incarnation was active, the watcher saw it confirmed past this commit.',
-  slot: 'The slot is active and confirmed at or past a position that the commit is not after.',
+const EXPLANATIONS: Record<'recorded' | 'record' | NoEvidence, string> = {
+  recorded:
+    'The watcher recorded that the slot of that incarnation was past this commit, read by the connector without a break or proven record by record.',
+  record: 'A consumer saw this record of the event in the topic.',
+  skipped: 'The relay is past this commit and no consumer saw a record of it; only a replay can bring it.',
   'no-slot-at-commit': 'No replication slot was on record at the commit, so none can have carried it.',
-  'other-incarnation': 'The slot that was there at the commit is gone; the present one started later.',
+  'other-incarnation':
+    'The slot that was there at the commit is gone; the present one started later. A record will be the evidence.',
   'slot-missing': 'The replication slot does not exist.',
   'slot-foreign': 'The replication slot is not the one on record: it was made anew by someone.',
   'slot-lost': 'The replication slot has lost its write-ahead log.',
   'slot-inactive': 'Nobody is reading from the replication slot: the connector is down or restarting.',
-  'not-passed': 'The slot has not confirmed this position yet.',
+  'not-observed': 'The watcher has not recorded yet that the slot is past this commit.',
 }
 
 const COVERS =
@@ -45,26 +48,32 @@ export const getEvent =
   }
 
 function show(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Evidence {
-  const recorded = verdict.status === 'confirmed' && verdict.kind === 'recorded'
-  const confirmedLsn = recorded ? facts.recorded.lsn : (facts.slot?.confirmedLsn ?? null)
+  const { lsn } = facts.recorded
   return {
     kind: verdict.status === 'confirmed' ? verdict.kind : 'none',
     explanation: EXPLANATIONS[verdict.status === 'confirmed' ? verdict.kind : verdict.reason],
     readAt: readAt.toISOString(),
     relayIncarnation: facts.eventIncarnation,
     currentIncarnation: facts.currentIncarnation,
-    confirmedLsn: confirmedLsn === null ? null : formatLsn(confirmedLsn),
-    boundLsn: recorded ? null : formatLsn(facts.boundLsn),
-    observedAt: observedAt(verdict, facts, readAt)?.toISOString() ?? null,
+    confirmedLsn: lsn === null ? null : formatLsn(lsn),
+    record:
+      verdict.status === 'confirmed' && verdict.kind === 'record'
+        ? {
+            topic: verdict.record.topic,
+            partition: verdict.record.partition,
+            offset: String(verdict.record.offset),
+          }
+        : null,
+    observedAt: observedAt(verdict, facts)?.toISOString() ?? null,
     covers: COVERS,
   }
 }
 
 /**
- * When the confirmation was last observed; null while there is none. The watcher's record covers all commits
- * of an incarnation at once and moves on with the slot, so it does not keep when one commit was passed.
+ * When the confirmation was last observed; null while there is none. The watcher's record of a slot covers all
+ * commits of an incarnation at once and moves on with the slot, so it does not keep when one commit was passed.
  */
-export function observedAt(verdict: Verdict, facts: EvidenceFacts, readAt: Date): Date | null {
+export function observedAt(verdict: Verdict, facts: EvidenceFacts): Date | null {
   if (verdict.status !== 'confirmed') return null
-  return verdict.kind === 'recorded' ? facts.recorded.at : readAt
+  return verdict.kind === 'record' ? verdict.record.seenAt : facts.recorded.at
 }

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Pool } from '../../core/database.ts'
 import { parseLsn } from '../../core/lsn.ts'
 import type { EvidenceFacts } from './evidence.ts'
@@ -16,9 +15,8 @@ export type PublicationFacts = {
 }
 
 /**
- * One statement, so that row, slot and WAL position belong together: the row is in the snapshot, so its
- * commit was before the WAL position, which the executor reads afterwards. Commit times are kept by 32-bit
- * transaction id: one older than 2^31 transactions could name another transaction and is not asked for.
+ * Commit times are kept by 32-bit transaction id: one older than 2^31 transactions could name another
+ * transaction and is not asked for.
  */
 const FACTS = `
   SELECT r.note_id, r.revision, r.content_digest, o.event_id, o.relay_incarnation,
@@ -34,12 +32,14 @@ const FACTS = `
          coalesce(slot.two_phase_at = newest.identity_lsn, false) AS slot_is_recorded,
          coalesce(slot.active, false) AS slot_active,
          coalesce(slot.wal_status = 'lost' OR slot.invalidation_reason IS NOT NULL, false) AS slot_lost,
-         slot.confirmed_flush_lsn AS slot_lsn,
-         pg_current_wal_insert_lsn() AS wal_lsn,
+         seen.topic AS seen_topic, seen.partition AS seen_partition, seen."offset" AS seen_offset,
+         seen.seen_at, skipped.event_id IS NOT NULL AS is_skipped,
          clock_timestamp() AS read_at
   FROM note_revisions r
   LEFT JOIN outbox o USING (note_id, revision)
   LEFT JOIN relay_slots own ON own.incarnation = o.relay_incarnation
+  LEFT JOIN relay_records_seen seen ON seen.event_id = o.event_id
+  LEFT JOIN relay_skipped skipped ON skipped.event_id = o.event_id AND skipped.seen_at IS NULL
   LEFT JOIN LATERAL (SELECT * FROM relay_slots ORDER BY incarnation DESC LIMIT 1) newest ON true
   LEFT JOIN pg_replication_slots slot
     ON slot.slot_name = newest.slot_name AND slot.database = current_database()`
@@ -59,20 +59,16 @@ type Row = {
   slot_is_recorded: boolean
   slot_active: boolean
   slot_lost: boolean
-  slot_lsn: string | null
-  wal_lsn: string
+  seen_topic: string | null
+  seen_partition: number
+  seen_offset: string
+  seen_at: Date
+  is_skipped: boolean
   read_at: Date
 }
 
-/**
- * Events whose bound is remembered. The first bound read for an event stays valid and is the lowest; an
- * event that falls out gets a newer bound, which only delays its confirmation.
- */
-const REMEMBERED_BOUNDS = 10_000
-
 export class FactsReader {
   readonly #pool: Pool
-  readonly #bounds = new LRUCache<string, bigint>({ max: REMEMBERED_BOUNDS })
 
   constructor(pool: Pool) {
     this.#pool = pool
@@ -84,7 +80,7 @@ export class FactsReader {
       text: `${FACTS} WHERE o.event_id = $1`,
       values: [eventId],
     })
-    return rows[0] && this.#facts(rows[0])
+    return rows[0] && factsOf(rows[0])
   }
 
   async ofRevision(noteId: string, revision: number): Promise<PublicationFacts | undefined> {
@@ -93,43 +89,40 @@ export class FactsReader {
       text: `${FACTS} WHERE r.note_id = $1 AND r.revision = $2`,
       values: [noteId, revision],
     })
-    return rows[0] && this.#facts(rows[0])
-  }
-
-  #facts(row: Row): PublicationFacts {
-    return {
-      noteId: row.note_id,
-      revision: row.revision,
-      contentDigest: row.content_digest,
-      committedAt: row.committed_at,
-      readAt: row.read_at,
-      intent:
-        row.event_id === null
-          ? undefined
-          : { eventId: row.event_id, evidence: this.#evidence(row.event_id, row) },
-    }
-  }
-
-  #evidence(eventId: string, row: Row): EvidenceFacts {
-    const boundLsn = this.#bounds.get(eventId) ?? parseLsn(row.wal_lsn)
-    this.#bounds.set(eventId, boundLsn)
-    return {
-      eventIncarnation: row.relay_incarnation,
-      currentIncarnation: row.current_incarnation,
-      recorded: {
-        covers: row.recorded,
-        lsn: row.recorded_lsn === null ? null : parseLsn(row.recorded_lsn),
-        at: row.recorded_at,
-      },
-      slot: row.slot_exists
-        ? {
-            isRecorded: row.slot_is_recorded,
-            active: row.slot_active,
-            lost: row.slot_lost,
-            confirmedLsn: row.slot_lsn === null ? null : parseLsn(row.slot_lsn),
-          }
-        : undefined,
-      boundLsn,
-    }
+    return rows[0] && factsOf(rows[0])
   }
 }
+
+function factsOf(row: Row): PublicationFacts {
+  return {
+    noteId: row.note_id,
+    revision: row.revision,
+    contentDigest: row.content_digest,
+    committedAt: row.committed_at,
+    readAt: row.read_at,
+    intent: row.event_id === null ? undefined : { eventId: row.event_id, evidence: evidenceOf(row) },
+  }
+}
+
+const evidenceOf = (row: Row): EvidenceFacts => ({
+  eventIncarnation: row.relay_incarnation,
+  currentIncarnation: row.current_incarnation,
+  recorded: {
+    covers: row.recorded,
+    lsn: row.recorded_lsn === null ? null : parseLsn(row.recorded_lsn),
+    at: row.recorded_at,
+  },
+  record:
+    row.seen_topic === null
+      ? undefined
+      : {
+          topic: row.seen_topic,
+          partition: row.seen_partition,
+          offset: BigInt(row.seen_offset),
+          seenAt: row.seen_at,
+        },
+  isSkipped: row.is_skipped,
+  slot: row.slot_exists
+    ? { isRecorded: row.slot_is_recorded, active: row.slot_active, lost: row.slot_lost }
+    : undefined,
+})

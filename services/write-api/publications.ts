@@ -53,7 +53,7 @@ function show(found: PublicationFacts, stages: Stages, read: PublicRead, askedAt
   }
 }
 
-/** By the slot's evidence, or else by readers getting it, which was asked now. */
-function confirmationObservedAt({ intent, readAt }: PublicationFacts, askedAt: Date): Date {
-  return (intent && observedAt(judge(intent.evidence), intent.evidence, readAt)) ?? askedAt
+/** By the relay's evidence, or else by readers getting it, which was asked now. */
+function confirmationObservedAt({ intent }: PublicationFacts, askedAt: Date): Date {
+  return (intent && observedAt(judge(intent.evidence), intent.evidence)) ?? askedAt
 }

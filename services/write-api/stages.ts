@@ -32,7 +32,7 @@ export function stagesOf({ revision, etag, evidence, read }: StageFacts): Stages
   return { state: stateOf(visible, confirmed), accepted: 'yes', confirmed, evidence: kind, visible }
 }
 
-/** The slot's evidence comes first: it is what GET /events answers with too. */
+/** The relay's evidence comes first: it is what GET /events answers with too. */
 function evidenceOf(verdict: Verdict, reached: boolean): Stages['evidence'] {
   if (verdict.status === 'confirmed') return verdict.kind
   return reached ? 'visible' : 'none'

@@ -16,7 +16,7 @@ const journey: Journey = {
   visible: { at: second(8), as: 'public', shownRevision: 1, projectionAsOf: null, readFrom },
   gaps: [],
 }
-const confirmedBy = (evidence: 'recorded' | 'slot' | 'visible') =>
+const confirmedBy = (evidence: 'recorded' | 'record' | 'visible') =>
   stepsOf({ ...journey, confirmed: { observedAt: second(9), evidence, readFrom } }).find(
     ({ name }) => name === 'confirmed',
   )
@@ -36,9 +36,9 @@ describe('the steps of a journey', () => {
     expect(journeyLines(journey).find((line) => line.startsWith('visible'))).not.toContain('ms')
   })
 
-  test('confirmed says that the slot has passed the commit only when it has', () => {
+  test('confirmed says what it rests on', () => {
     expect(confirmedBy('recorded')?.what).toContain('slot pass the commit')
-    expect(confirmedBy('slot')?.what).toContain('slot has passed the commit')
-    expect(confirmedBy('visible')?.what).toMatch(/^readers see it.*no evidence from the slot/)
+    expect(confirmedBy('record')?.what).toContain('a consumer saw its record')
+    expect(confirmedBy('visible')?.what).toMatch(/^readers see it.*no evidence from the relay/)
   })
 })

@@ -4,84 +4,65 @@ import { formatLsn, parseLsn } from '../../../core/lsn.ts'
 import { type EvidenceFacts, judge } from '../../../services/write-api/evidence.ts'
 
 const incarnation = fc.constantFrom(null, 1, 2, 3)
-const lsn = fc.bigInt({ min: 0n, max: 40n })
+const record = { topic: 'notes.revisions', partition: 1, offset: 7n, seenAt: new Date(0) }
 const anyFacts: fc.Arbitrary<EvidenceFacts> = fc.record({
   eventIncarnation: incarnation,
   currentIncarnation: incarnation,
   recorded: fc.record({
     covers: fc.boolean(),
-    lsn: fc.option(lsn, { nil: null }),
+    lsn: fc.option(fc.bigInt({ min: 0n, max: 40n }), { nil: null }),
     at: fc.constant(new Date(0)),
   }),
-  slot: fc.option(
-    fc.record({
-      isRecorded: fc.boolean(),
-      active: fc.boolean(),
-      lost: fc.boolean(),
-      confirmedLsn: fc.option(lsn, { nil: null }),
-    }),
-    { nil: undefined },
-  ),
-  boundLsn: lsn,
+  record: fc.constantFrom(record, undefined),
+  isSkipped: fc.boolean(),
+  slot: fc.option(fc.record({ isRecorded: fc.boolean(), active: fc.boolean(), lost: fc.boolean() }), {
+    nil: undefined,
+  }),
 })
 const facts = (slot: Partial<EvidenceFacts['slot']>, rest: Partial<EvidenceFacts> = {}): EvidenceFacts => ({
   eventIncarnation: 2,
   currentIncarnation: 2,
   recorded: { covers: false, lsn: null, at: null },
-  slot: { isRecorded: true, active: true, lost: false, confirmedLsn: 10n, ...slot },
-  boundLsn: 10n,
+  record: undefined,
+  isSkipped: false,
+  slot: { isRecorded: true, active: true, lost: false, ...slot },
   ...rest,
 })
 const runs = { numRuns: 2_000 }
 
 describe('confirmed', () => {
-  test('is said exactly when the recorded snapshot covers it, or the slot of the commit is here, active and past the bound', () => {
+  test('is said exactly for a record that was seen, or a commit the watcher covers and knows not to be skipped', () => {
     fc.assert(
       fc.property(anyFacts, (it) => {
-        const bySlot =
-          it.eventIncarnation === it.currentIncarnation &&
-          it.slot?.isRecorded === true &&
-          it.slot.active &&
-          !it.slot.lost &&
-          it.slot.confirmedLsn !== null &&
-          it.slot.confirmedLsn >= it.boundLsn
-        const right = it.eventIncarnation !== null && (it.recorded.covers || bySlot)
+        const byWatcher = it.eventIncarnation !== null && it.recorded.covers && !it.isSkipped
+        const right = it.record !== undefined || byWatcher
         expect(judge(it).status).toBe(right ? 'confirmed' : 'accepted')
       }),
       runs,
     )
   })
 
-  test('once said it stays said when the slot moves on', () => {
+  test('never rests on where the slot stands now', () => {
     fc.assert(
-      fc.property(anyFacts, fc.bigInt({ min: 0n, max: 40n }), (it, further) => {
-        fc.pre(judge(it).status === 'confirmed')
-        const slot = it.slot && {
-          ...it.slot,
-          confirmedLsn: it.slot.confirmedLsn === null ? null : it.slot.confirmedLsn + further,
-        }
-        expect(judge({ ...it, slot }).status).toBe('confirmed')
+      fc.property(anyFacts, anyFacts, (it, other) => {
+        expect(judge({ ...it, slot: other.slot }).status).toBe(judge(it).status)
       }),
       runs,
     )
   })
 
-  test('once recorded it stays said whatever becomes of the slot', () => {
-    fc.assert(
-      fc.property(anyFacts, (it) => {
-        fc.pre(it.eventIncarnation !== null)
-        const recorded = { covers: true, lsn: 1n, at: new Date(0) }
-        expect(judge({ ...it, recorded })).toEqual({ status: 'confirmed', kind: 'recorded' })
-      }),
-      runs,
-    )
+  test('by a record names it', () => {
+    expect(judge(facts({}, { record, isSkipped: true }))).toEqual({
+      status: 'confirmed',
+      kind: 'record',
+      record,
+    })
   })
 })
 
 describe('accepted names why there is no evidence', () => {
   test.each([
-    ['not-passed', facts({ confirmedLsn: 9n })],
-    ['not-passed', facts({ confirmedLsn: null })],
+    ['not-observed', facts({})],
     ['slot-inactive', facts({ active: false })],
     ['slot-lost', facts({ lost: true, active: false })],
     ['slot-foreign', facts({ isRecorded: false })],
@@ -89,6 +70,7 @@ describe('accepted names why there is no evidence', () => {
     ['other-incarnation', facts({}, { currentIncarnation: 3 })],
     ['no-slot-at-commit', facts({}, { eventIncarnation: null })],
     ['no-slot-at-commit', facts({}, { eventIncarnation: null, currentIncarnation: null })],
+    ['skipped', facts({}, { isSkipped: true, recorded: { covers: true, lsn: 9n, at: new Date(0) } })],
   ])('%s', (reason, it) => {
     expect(judge(it)).toEqual({ status: 'accepted', reason })
   })

@@ -7,8 +7,9 @@ const evidence = (covers: boolean): EvidenceFacts => ({
   eventIncarnation: 1,
   currentIncarnation: 1,
   recorded: { covers, lsn: null, at: null },
+  record: undefined,
+  isSkipped: false,
   slot: undefined,
-  boundLsn: 0n,
 })
 const shown = (revision: number, etag = `"${revision}-aa"`): PublicRead => ({
   answer: 'shown',
@@ -81,7 +82,7 @@ describe('the stages of revision 7', () => {
     expect([it.state, it.accepted, it.confirmed, it.visible]).toEqual(expected)
   })
 
-  test('confirmed says what it rests on: the slot first, else only that readers get it, else nothing', () => {
+  test('confirmed says what it rests on: the relay first, else only that readers get it, else nothing', () => {
     expect(stages(shown(7), true).evidence).toBe('recorded')
     expect(stages(shown(7), false).evidence).toBe('visible')
     expect(stages({ answer: 'withdrawn', revision: 7, asOf: null }, false).evidence).toBe('visible')
