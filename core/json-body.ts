@@ -34,7 +34,8 @@ export const jsonBody = (limitBytes: number): readonly RequestHandler[] => [medi
 
 /**
  * The JSON value of the body. Bytes that are not UTF-8 are refused, not replaced. A number that is not
- * written as plain digits becomes NaN, so that 1.0000000000000000001 is refused and not rounded to 1.
+ * written as plain digits (or digits and .0, the same number to JSON Schema) becomes NaN, so that
+ * 1.0000000000000000001 is refused and not rounded to 1.
  * Of members with the same name the last one counts, as JSON.parse has it.
  */
 export function jsonOf(req: Request): unknown {
@@ -54,4 +55,4 @@ export function jsonOf(req: Request): unknown {
 }
 
 const refuseRounded = (_name: string, value: unknown, context?: { source?: string }) =>
-  typeof value === 'number' && !/^-?[0-9]+$/.test(context?.source ?? '') ? Number.NaN : value
+  typeof value === 'number' && !/^-?[0-9]+(?:\.0+)?$/.test(context?.source ?? '') ? Number.NaN : value

@@ -14,6 +14,12 @@ export const LIMITS = {
 export const NOTE_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 export const NOTE_TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/
 
+/** For the OpenAPI document: what JSON Schema can say of the rules that only code can check in full. */
+const documented = (keywords: { pattern: string; maxLength: number }) => ({
+  override: ({ jsonSchema }: { jsonSchema: object }) => void Object.assign(jsonSchema, keywords),
+})
+const NO_NUL = '^[^\\u0000]*$'
+
 /** Text that PostgreSQL and UTF-8 hold unchanged: no U+0000 and no lone surrogate, which would be replaced. */
 const storableText = z.string().refine((text) => !text.includes('\0') && text.isWellFormed(), {
   message: 'must not contain U+0000 or a lone surrogate',
@@ -44,6 +50,12 @@ const absoluteHttpUrl = storableText
   // The URL parser drops or escapes these silently; a reader of the stored text may take them differently.
   .refine((text) => !/[\s\p{Cc}]/u.test(text), 'must not contain white space or control characters')
   .refine((text) => !hasCredentials(text), 'must not contain a user name or password')
+  .meta({
+    ...documented({
+      pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\u0000-\\u001f\\u007f-\\u009f]+$',
+      maxLength: LIMITS.urlBytes,
+    }),
+  })
 
 /** What readers can see of a revision. */
 export const NoteContent = z.strictObject({
@@ -56,6 +68,7 @@ export const NoteContent = z.strictObject({
     .meta({
       description: `Plain text, at most ${LIMITS.titleChars} characters.`,
       example: 'Release notes 4.2',
+      ...documented({ pattern: NO_NUL, maxLength: LIMITS.titleChars }),
     }),
   url: absoluteHttpUrl.nullable().default(null).meta({
     description:
@@ -74,6 +87,7 @@ export const NoteContent = z.strictObject({
     .meta({
       description: `The text, at most ${LIMITS.bodyBytes} bytes of UTF-8.`,
       example: '# 4.2\n\nFaster.',
+      ...documented({ pattern: NO_NUL, maxLength: LIMITS.bodyBytes }),
     }),
   visibility: Visibility.default('public').meta({
     description: 'withdrawn: from this revision on the public read API answers 410.',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { wholeNumber } from './whole-number.ts'
 
 const CURSOR_CHARS = 400
 
@@ -30,13 +31,7 @@ function parseJson(text: string): unknown {
 
 /** Query parameter `limit`: entries of one page. */
 export const limitParameter = (byDefault: number, most: number) =>
-  z
-    .string()
-    .regex(/^[1-9][0-9]{0,4}$/, 'must be a whole number')
-    .transform(Number)
-    .refine((limit) => limit <= most, `must be at most ${most}`)
-    .default(byDefault)
-    .meta({ description: `Entries a page, at most ${most}.`, example: String(byDefault) })
+  wholeNumber(1, most).default(byDefault).meta({ description: 'Entries a page.', example: byDefault })
 
 /** The address of the next page: the same question, further on. */
 export function nextPage(

@@ -1,21 +1,8 @@
 import { z } from 'zod'
 import { LIMITS, NOTE_TYPE_PATTERN, NoteContent, NoteId, Revision } from '../../core/note.ts'
+import { wholeNumber } from '../../core/whole-number.ts'
 import { decodeCursor } from './cursor.ts'
 import { READ_LIMITS } from './limits.ts'
-
-/** A whole number in a query: plain digits only, so that "1e2", " 7" or "7; DROP" are refused, not guessed. */
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,10}$/, `must be a whole number from ${min} to ${max}`)
-    .transform(Number)
-    .pipe(z.int().min(min).max(max))
-    .meta({
-      override: ({ jsonSchema }) => {
-        delete jsonSchema.pattern
-        Object.assign(jsonSchema, { type: 'integer', minimum: min, maximum: max })
-      },
-    })
 
 /** What comes in. Unknown parameters are refused: a misspelt one would silently change the answer. */
 export const NotePath = z.strictObject({ noteId: NoteId })

@@ -89,7 +89,7 @@ export const readApiDocument = (): OpenApiDocument =>
               Prefer: z
                 .string()
                 .optional()
-                .meta({ description: 'RFC 7240 wait=S, with minRevision.', example: 'wait=10' }),
+                .meta({ description: 'RFC 7240 wait=S, with minRevision.', example: 'wait=1' }),
             }),
           },
           responses: {

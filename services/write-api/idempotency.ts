@@ -3,6 +3,11 @@ import { LIMITS, type SaveNoteCommand } from '../../core/note.ts'
 
 const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${LIMITS.idempotencyKeyChars}}$`)
 
+/** What the header may be, for the OpenAPI document: bare, or in quotes with \" and \\ as escapes. */
+export const IDEMPOTENCY_KEY_HEADER = new RegExp(
+  `^(?:[!#-~][!-~]{0,${LIMITS.idempotencyKeyChars - 1}}|"(?:[!#-\\[\\]-~]|\\\\["\\\\]){1,${LIMITS.idempotencyKeyChars}}")$`,
+)
+
 /**
  * The key of an Idempotency-Key header: bare, or quoted as a structured-field string (RFC 9651, 3.3.3),
  * so that `abc` and `"abc"` are the same key. 1 to 255 visible ASCII characters.

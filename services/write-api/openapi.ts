@@ -4,6 +4,7 @@ import { LIMITS, Revision, SaveNoteCommand } from '../../core/note.ts'
 import { jsonAnswer, openApiDocument, problemAnswers, RetryAfterSeconds } from '../../core/openapi.ts'
 import { Accepted, CanonicalNote, EventStatus, Publication, RevisionPage } from './answers.ts'
 import { EventParams } from './events.ts'
+import { IDEMPOTENCY_KEY_HEADER } from './idempotency.ts'
 import { JSON_TEXT_BYTES } from './json-body.ts'
 import { NoteParams, RevisionParams } from './notes.ts'
 import { RevisionsQuery } from './revisions.ts'
@@ -29,15 +30,18 @@ const saveNote: ZodOpenApiOperationObject = {
   summary: 'Save the next revision of a note',
   description: [
     'Role editor. 202 means: note, canonical revision, publication intent and request receipt are committed in one transaction. It does not mean that readers see it.',
-    `The JSON text may have ${JSON_TEXT_BYTES} bytes, uncompressed UTF-8; the note's body ${LIMITS.bodyBytes} bytes. Numbers are written as plain digits. Of members with the same name the last one counts.`,
+    `The JSON text may have ${JSON_TEXT_BYTES} bytes, uncompressed UTF-8; the note's body ${LIMITS.bodyBytes} bytes. Numbers are written as plain digits; 3.0 is 3. Of members with the same name the last one counts.`,
     'A repeat with the same key and content gets the original answer with Idempotency-Replayed: true, for as long as receipts are kept (at least 7 days).',
   ].join('\n\n'),
   requestParams: {
     header: z.object({
-      'Idempotency-Key': z.string().meta({
-        description: `1 to ${LIMITS.idempotencyKeyChars} visible ASCII characters, bare or in double quotes; yours alone (scoped to issuer and subject of the token).`,
-        example: '4c6f3f5e-0d0a-4d8a-9a53-d2c1f3b1a0c7',
-      }),
+      'Idempotency-Key': z
+        .string()
+        .regex(IDEMPOTENCY_KEY_HEADER)
+        .meta({
+          description: `1 to ${LIMITS.idempotencyKeyChars} visible ASCII characters, bare or in double quotes; yours alone (scoped to issuer and subject of the token).`,
+          example: '4c6f3f5e-0d0a-4d8a-9a53-d2c1f3b1a0c7',
+        }),
       traceparent: z
         .string()
         .optional()

@@ -5,6 +5,7 @@ import { noteETag } from '../../core/etag.ts'
 import { LIMITS } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
 import { valid } from '../../core/validate.ts'
+import { wholeNumber } from '../../core/whole-number.ts'
 import type { RevisionPage } from './answers.ts'
 import { NoteParams } from './notes.ts'
 import { RevisionText } from './params.ts'
@@ -13,13 +14,7 @@ const MAX_PAGE = 200
 
 export const RevisionsQuery = z.strictObject({
   before: RevisionText.optional().meta({ description: 'Only revisions older than this one.' }),
-  limit: z
-    .string()
-    .regex(/^[1-9][0-9]{0,2}$/, 'must be a whole number')
-    .transform(Number)
-    .refine((limit) => limit <= MAX_PAGE, `must be at most ${MAX_PAGE}`)
-    .default(50)
-    .meta({ description: `Revisions a page, at most ${MAX_PAGE}.`, example: '50' }),
+  limit: wholeNumber(1, MAX_PAGE).default(50).meta({ description: 'Revisions a page.', example: 50 }),
 })
 
 type Row = {

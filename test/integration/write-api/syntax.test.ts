@@ -77,6 +77,13 @@ describe('syntax comes before the receipt', () => {
     expect(await countsOf(owner, noteId)).toEqual({ current: null, revisions: 0, intents: 0, receipts: 0 })
   })
 
+  test.each(['1.0', '1.000'])('revision %s is 1, as JSON Schema has it', async (revision) => {
+    const { noteId } = validCommand()
+    const body = `{"noteId":"${noteId}","title":"t","type":"article","body":"b","revision":${revision}}`
+    const answer = await api.save({ noteId, revision }, { body })
+    expect([answer.status, answer.json.revision]).toEqual([202, 1])
+  })
+
   test('U+0000 and lone surrogates in title, body, url or a key are 422, never a driver error', async () => {
     for (const change of [
       { title: 'a\0' },

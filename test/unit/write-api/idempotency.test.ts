@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SaveNoteCommand } from '../../../core/note.ts'
-import { fingerprintOf, parseIdempotencyKey } from '../../../services/write-api/idempotency.ts'
+import {
+  fingerprintOf,
+  IDEMPOTENCY_KEY_HEADER,
+  parseIdempotencyKey,
+} from '../../../services/write-api/idempotency.ts'
 
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
 const keys = fc.string({ unit: visible, minLength: 1, maxLength: 255 })
@@ -44,6 +48,16 @@ describe('Idempotency-Key', () => {
     ['a quote inside', '"a"b"'],
   ])('%s is no key', (_what, header) => {
     expect(parseIdempotencyKey(header)).toBeUndefined()
+    expect(header).not.toMatch(IDEMPOTENCY_KEY_HEADER)
+  })
+
+  test('the documented pattern takes exactly the headers that are taken', () => {
+    const nearly = fc.string({ unit: fc.constantFrom('"', '\\', 'a', '!', '~', ' ', 'é'), maxLength: 8 })
+    fc.assert(
+      fc.property(fc.oneof(keys, keys.map(quoted), nearly), (header) => {
+        expect(IDEMPOTENCY_KEY_HEADER.test(header)).toBe(parseIdempotencyKey(header) !== undefined)
+      }),
+    )
   })
 })
 
