@@ -79,7 +79,7 @@ export const Evidence = z
       description: 'Up to where the slot of that incarnation is known to have delivered.',
     }),
     record: z
-      .object({ topic: z.string(), partition: z.int().min(0), offset: z.string().regex(/^[0-9]{1,19}$/) })
+      .object({ topic: z.string(), partition: z.int32().min(0), offset: z.string().regex(/^[0-9]{1,19}$/) })
       .nullable()
       .meta({ description: 'The record of kind record.' }),
     observedAt: ObservedAt,
