@@ -2,7 +2,8 @@ import type { RelayStatus } from '../connectors/status.ts'
 import { columns, printable } from './output.ts'
 
 /** The relay's state for people: the verdict first, then what it was made from. */
-export function relayLines({ verdict, reason, hint, connector, slot, lag, topic }: RelayStatus): string[] {
+export function relayLines(status: RelayStatus): string[] {
+  const { verdict, reason, hint, run, conditions, connector, slot, lag, topic } = status
   const rows: string[][] = []
   if (connector.status === 'unreachable') rows.push(['connector', `unknown: ${connector.reason}`])
   else {
@@ -39,14 +40,21 @@ export function relayLines({ verdict, reason, hint, connector, slot, lag, topic 
         : `everything committed until ${relayedUntil}, ${lagSeconds?.toFixed(1)} s ago`,
     ])
   }
-  rows.push(
-    topic.status === 'unreachable'
-      ? ['topic', `unknown: ${topic.reason}`]
-      : ['topic', `${topic.value.name}, next offsets ${Object.values(topic.value.endOffsets).join(' ')}`],
-  )
+  rows.push(['topic', topicText(topic)])
   return [
     `${verdict}: ${reason}`,
     ...columns(rows).map((row) => `  ${row}`),
-    ...(hint ? [`Next: ${hint}`] : []),
+    ...conditions.slice(1).map(({ code, reason: why }) => `Also ${code}: ${why}`),
+    ...(hint ? [hint] : []),
+    ...(run ? [`Next: ${run}`] : []),
   ].map(printable)
+}
+
+function topicText(topic: RelayStatus['topic']): string {
+  if (topic.status === 'unreachable') return `unknown: ${topic.reason}`
+  const { name, endOffsets, id, recordedId } = topic.value
+  if (!endOffsets) return `${name} does not exist`
+  const another =
+    id && recordedId && id !== recordedId ? `, made anew (id ${id}, recorded ${recordedId})` : ''
+  return `${name}, next offsets ${Object.values(endOffsets).join(' ')}${another}`
 }

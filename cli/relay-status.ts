@@ -10,6 +10,7 @@ import { relayLines } from './relay-lines.ts'
 export async function relayStatus(context: CliContext): Promise<number> {
   const config = context.settings.require(
     'SOURCE_DATABASE_URL',
+    'PROJECTION_DATABASE_URL',
     'KAFKA_BROKERS',
     'KAFKA_TOPIC',
     'CONNECT_URL',
@@ -17,10 +18,13 @@ export async function relayStatus(context: CliContext): Promise<number> {
     'RELAY_SLOT_NAME',
   )
   const logger = createLogger('notesctl', 'silent')
-  const source = createPool(
-    { url: config.SOURCE_DATABASE_URL, applicationName: 'notesctl', size: 2, statementTimeoutMs: 3_000 },
-    logger,
-  )
+  const pool = (url: string) =>
+    createPool(
+      { url, applicationName: 'notesctl', size: 2, statementTimeoutMs: 3_000, connectTimeoutMs: 3_000 },
+      logger,
+    )
+  const source = pool(config.SOURCE_DATABASE_URL)
+  const projection = pool(config.PROJECTION_DATABASE_URL)
   const kafka = new EndOffsetReader({ brokers: config.KAFKA_BROKERS, clientId: 'notesctl', logger })
   try {
     const status = await readRelayStatus({
@@ -29,13 +33,16 @@ export async function relayStatus(context: CliContext): Promise<number> {
       slotName: config.RELAY_SLOT_NAME,
       topic: config.KAFKA_TOPIC,
       source,
+      projection,
       kafka,
+      brokers: config.KAFKA_BROKERS,
     })
     context.output.result(status, () => relayLines(status))
     return exitCodeOf(status.verdict)
   } finally {
     await kafka.close()
     await source.end()
+    await projection.end()
   }
 }
 

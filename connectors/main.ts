@@ -2,11 +2,14 @@ import { loadConfig, PROCESS_VARIABLES } from '../core/config.ts'
 import { createPool } from '../core/database.ts'
 import { createOperationsApp } from '../core/http-app.ts'
 import { startHttpServer } from '../core/http-server.ts'
+import { TopicIdentityReader } from '../core/kafka/topic-identity.ts'
 import { EndOffsetReader } from '../core/kafka/topics.ts'
 import { createLogger } from '../core/log.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { runService } from '../core/service.ts'
 import { ConnectClient } from './connect-client.ts'
+import { IncidentJournal } from './watch/incident-journal.ts'
+import { LookTick } from './watch/look-loop.ts'
 import { registerRelayMetrics } from './watch/metrics.ts'
 import { RestartTick } from './watch/restart-loop.ts'
 import { Watcher } from './watch/watcher.ts'
@@ -25,7 +28,7 @@ await runService(logger, async (onStop) => {
       {
         url,
         applicationName: 'watcher',
-        size: 2,
+        size: 4,
         statementTimeoutMs: LIMIT_MS,
         lockTimeoutMs: LIMIT_MS,
         connectTimeoutMs: LIMIT_MS,
@@ -42,25 +45,43 @@ await runService(logger, async (onStop) => {
   )
   onStop('Kafka', () => kafka.close())
 
+  /** One connection a loop: it answers one question at a time. */
+  const topicIdentity = () => {
+    const reader = new TopicIdentityReader(config.KAFKA_BROKERS, LIMIT_MS)
+    onStop('topic identity', () => reader.close())
+    return reader
+  }
+
+  const { CONNECT_URL: connectUrl, CONNECTOR_NAME: connectorName } = config
+  const { RELAY_SLOT_NAME: slotName, KAFKA_TOPIC: topic } = config
+  const journal = new IncidentJournal(projection, slotName, logger)
   const metrics = createMetrics('watcher')
-  const relayMetrics = registerRelayMetrics(metrics, () => watcher.seen())
-  const watcher = new Watcher(
-    new WatermarkTick({
+  const relayMetrics = registerRelayMetrics(metrics, {
+    seen: () => watcher.seen(),
+    troubles: () => watcher.troubles(),
+    unwrittenIncidents: () => journal.unwritten,
+  })
+  const watcher = new Watcher({
+    watermarks: new WatermarkTick({
       source,
       projection,
       kafka,
-      slotName: config.RELAY_SLOT_NAME,
-      topic: config.KAFKA_TOPIC,
+      identity: topicIdentity(),
+      slotName,
+      topic,
       logger,
     }),
-    new RestartTick({
-      connect: new ConnectClient(config.CONNECT_URL, LIMIT_MS),
-      connectorName: config.CONNECTOR_NAME,
+    restarts: new RestartTick({
+      connect: new ConnectClient(connectUrl, LIMIT_MS),
+      connectorName,
       logger,
       onDecision: relayMetrics.onDecision,
     }),
+    looks: new LookTick({ source, projection, identity: topicIdentity(), slotName, topic, logger }),
+    journal,
+    address: { connectUrl, connectorName },
     logger,
-  )
+  })
   watcher.start()
   onStop('watcher', () => watcher.stop())
 

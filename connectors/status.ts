@@ -1,9 +1,12 @@
 import type { Pool } from '../core/database.ts'
+import { TopicIdentityReader } from '../core/kafka/topic-identity.ts'
 import type { EndOffsetReader, EndOffsets } from '../core/kafka/topics.ts'
 import { ConnectClient, type ConnectorStatus } from './connect-client.ts'
+import { ageMs, type Reading, type TopicReading, walShareOf } from './facts.ts'
 import { firstLineOf } from './failure.ts'
 import { readConfirmedHeartbeat, readSourceFacts, type SlotFault, slotFaultOf } from './slot.ts'
-import { ageMs, type Judgement, judgeRelay, type Reading, walShareOf } from './verdict.ts'
+import { type Judgement, judgeRelay } from './verdict.ts'
+import { readRecordedTopic } from './watch/topic.ts'
 
 export type RelayStatusOptions = {
   readonly connectUrl: string
@@ -12,7 +15,10 @@ export type RelayStatusOptions = {
   readonly topic: string
   /** Source database as notes_watcher or any role that may read relay_slots and relay_heartbeat. */
   readonly source: Pool
+  /** Projection database as any role that may read relay_topics. */
+  readonly projection: Pool
   readonly kafka: EndOffsetReader
+  readonly brokers: readonly string[]
 }
 
 export type PartState = {
@@ -61,8 +67,14 @@ export type RelayStatus = Judgement & {
   }>
   readonly slot: Reading<SlotStatus>
   readonly lag: Reading<RelayLag>
-  /** Per partition the offset of the next record. */
-  readonly topic: Reading<{ readonly name: string; readonly endOffsets: EndOffsets }>
+  /** Per partition the offset of the next record; null: there is no such topic. */
+  readonly topic: Reading<{
+    readonly name: string
+    readonly endOffsets: EndOffsets | null
+    /** Kafka's id of the topic, and the id that was recorded; they differ when it was made anew. */
+    readonly id: string | null
+    readonly recordedId: string | null
+  }>
 }
 
 async function reading<T>(ask: () => Promise<T>): Promise<Reading<T>> {
@@ -86,15 +98,28 @@ function messageOf(error: unknown): string {
 export async function readRelayStatus(options: RelayStatusOptions): Promise<RelayStatus> {
   const { connectorName: name, slotName, topic } = options
   const client = new ConnectClient(options.connectUrl, 3_000)
-  const [connector, source, confirmed, ends] = await Promise.all([
+  const [connector, source, confirmed, ends, identity] = await Promise.all([
     reading(async () => (await client.status(name)) ?? null),
     reading(() => readSourceFacts(options.source, slotName)),
     reading(() => readConfirmedHeartbeat(options.source, slotName)),
     reading(() => options.kafka.read(topic)),
+    reading(() => identityOf(options)),
   ])
   const relayedUntil = confirmed.status === 'read' ? confirmed.value : null
   return {
-    ...judgeRelay({ source, connector, kafka: ends, relayedUntil }, options),
+    ...judgeRelay(
+      {
+        source,
+        sourceReadMsAgo: 0,
+        connector,
+        kafka: ends,
+        topic: identity,
+        projection: undefined,
+        relayedUntil,
+        course: undefined,
+      },
+      options,
+    ),
     connector: mapped(connector, (status) => ({ name, ...connectorOf(status) })),
     slot: mapped(source, (facts) => ({
       fault: slotFaultOf(facts) ?? null,
@@ -117,8 +142,34 @@ export async function readRelayStatus(options: RelayStatusOptions): Promise<Rela
       lagSeconds: relayedUntil && ageMs(facts, relayedUntil) / 1_000,
       newestHeartbeatAgeSeconds: facts.heartbeat && ageMs(facts, facts.heartbeat.at) / 1_000,
     })),
-    topic: mapped(ends, (endOffsets) => ({ name: topic, endOffsets })),
+    topic: topicStatus(topic, ends, identity),
   }
+}
+
+/** Kafka's answer counts also while the projection, which has the recorded id, is away. */
+async function identityOf({ brokers, topic, projection }: RelayStatusOptions): Promise<TopicReading> {
+  const kafka = new TopicIdentityReader(brokers, 3_000)
+  try {
+    const [found, recorded] = await Promise.all([
+      kafka.read(topic),
+      readRecordedTopic(projection, topic).catch(() => null),
+    ])
+    return { found, recorded }
+  } finally {
+    kafka.close()
+  }
+}
+
+function topicStatus(
+  name: string,
+  ends: Reading<EndOffsets>,
+  identity: Reading<TopicReading>,
+): RelayStatus['topic'] {
+  const { found, recorded } =
+    identity.status === 'read' ? identity.value : { found: undefined, recorded: null }
+  const ids = { id: found?.topicId ?? null, recordedId: recorded?.topicId ?? null }
+  if (found === null) return { status: 'read', value: { name, endOffsets: null, ...ids } }
+  return mapped(ends, (endOffsets) => ({ name, endOffsets, ...ids }))
 }
 
 const mapped = <A, B>(from: Reading<A>, map: (value: A) => B): Reading<B> =>

@@ -1,13 +1,24 @@
 import { Counter, Gauge, type Registry } from '../../core/metrics.ts'
-import { ageMs } from '../verdict.ts'
+import { ALARM_CODES } from '../alarms.ts'
+import { ageMs } from '../facts.ts'
 import { lastRead, type Observation } from './observation.ts'
+import type { Troubles } from './raised.ts'
 import { watermarkAgeMs } from './readiness.ts'
 import type { RestartDecision } from './restart.ts'
 
 const TASK_STATES = ['RUNNING', 'FAILED', 'PAUSED', 'UNASSIGNED', 'RESTARTING', 'STOPPED'] as const
 
+export type RelayMetricsSources = {
+  readonly seen: () => Observation
+  readonly troubles: () => Troubles
+  readonly unwrittenIncidents: () => number
+}
+
 /** Gauges read from the last observation when scraped. NaN: not known now; never an old number as if new. */
-export function registerRelayMetrics(registry: Registry, seen: () => Observation) {
+export function registerRelayMetrics(
+  registry: Registry,
+  { seen, troubles, unwrittenIncidents }: RelayMetricsSources,
+) {
   const gauge = (name: string, help: string, value: () => number | null | undefined) =>
     new Gauge({
       name,
@@ -46,6 +57,29 @@ export function registerRelayMetrics(registry: Registry, seen: () => Observation
         for (const state of TASK_STATES)
           this.set({ task: String(task.id), state }, Number(task.state === state))
       }
+    },
+  })
+  gauge('relay_waiting_intent_age_seconds', 'Age of the oldest intent not known to be in Kafka.', () => {
+    const { waiting } = seen()
+    return waiting.status === 'read' ? (waiting.value?.ageMs ?? 0) / 1_000 : undefined
+  })
+  gauge(
+    'relay_skipped_revisions',
+    'Revisions that the relay is past without a record of them.',
+    () => lastRead(seen().skipped)?.total,
+  )
+  gauge(
+    'relay_incidents_unwritten',
+    'Changes of the journal that wait for the projection.',
+    unwrittenIncidents,
+  )
+  new Gauge({
+    name: 'relay_alarm',
+    help: '1 while the alarm holds. docs/runbook.md has a section for each.',
+    labelNames: ['alarm'],
+    registers: [registry],
+    collect() {
+      for (const alarm of ALARM_CODES) this.set({ alarm }, Number(troubles().get(alarm)?.isAlarm === true))
     },
   })
   const restarts = new Counter({

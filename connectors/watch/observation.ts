@@ -1,9 +1,12 @@
 import type { EndOffsets } from '../../core/kafka/topics.ts'
 import type { ConnectorStatus } from '../connect-client.ts'
+import type { Reading, SkippedRevisions, TopicReading, WaitingIntent } from '../facts.ts'
 import type { SourceFacts } from '../slot.ts'
-import type { Reading } from '../verdict.ts'
 import type { Evidence } from './evidence.ts'
 import type { Watermark } from './record.ts'
+import type { RestartDecision } from './restart.ts'
+
+export { lastRead } from '../facts.ts'
 
 /** A reading with the monotonic time at which it ended; `pending` before the first one. */
 export type Timed<T> = (Reading<T> & { readonly atMs: number }) | { readonly status: 'pending' }
@@ -18,6 +21,11 @@ export type Observation = {
   readonly evidence: Timed<Evidence>
   /** Partitions whose end lies before what a watermark says; watermarks stop until a person decides. */
   readonly shrunkPartitions: readonly string[]
+  readonly topic: Timed<TopicReading>
+  readonly waiting: Timed<WaitingIntent | null>
+  readonly skipped: Timed<SkippedRevisions>
+  /** What was decided about what failed last. */
+  readonly restart: RestartDecision
 }
 
 export const NOTHING_OBSERVED: Observation = {
@@ -27,11 +35,11 @@ export const NOTHING_OBSERVED: Observation = {
   projection: { status: 'pending' },
   evidence: { status: 'pending' },
   shrunkPartitions: [],
+  topic: { status: 'pending' },
+  waiting: { status: 'pending' },
+  skipped: { status: 'pending' },
+  restart: { action: 'nothing' },
 }
-
-/** What was read, however long ago; undefined while the server is away. */
-export const lastRead = <T>(reading: Timed<T>): T | undefined =>
-  reading.status === 'read' ? reading.value : undefined
 
 /** Nothing could be looked up in this tick, because a server is away or the topic is not in order. */
 export const NO_EVIDENCE: Timed<never> = { status: 'pending' }

@@ -1,80 +1,67 @@
-import { firstLineOf } from '../failure.ts'
-import { slotFaultOf } from '../slot.ts'
-import { ageMs, HEARTBEAT_LIMIT_MS } from '../verdict.ts'
+import { ALARMS, CHECKS, type Check, type Condition } from '../alarms.ts'
+import { conditionsOf, WATERMARK_LIMIT_MS } from '../conditions.ts'
+import { ageMs, type Reading, type RelayFacts } from '../facts.ts'
+import type { CourseState } from './course.ts'
 import { lastRead, type Observation, type Timed } from './observation.ts'
 
 export const WATCH_LIMITS = {
   /** A reading older than this says nothing about now: the server hangs. */
   staleMs: 8_000,
-  /** Twice what is normal under load; the alarm for a slot that is read but confirms nothing. */
-  watermarkAgeMs: 30_000,
 } as const
 
-export const CHECKS = [
-  'source',
-  'projection',
-  'kafka',
-  'connect',
-  'connector',
-  'slot',
-  'heartbeat',
-  'topic',
-  'watermark',
-] as const
-export type Check = (typeof CHECKS)[number]
+/** What is not in order by the last observation. Pure; `nowMs` and `startedAtMs` are monotonic. */
+export function conditionsSeen(
+  seen: Observation,
+  course: CourseState,
+  nowMs: number,
+  startedAtMs: number,
+): readonly Condition[] {
+  return conditionsOf(factsOf(seen, course, nowMs, startedAtMs))
+}
 
-/** Every check that is not in order, with its reason. Pure; `nowMs` and `startedAtMs` are monotonic. */
-export function reasonsOf(seen: Observation, nowMs: number, startedAtMs: number): ReadonlyMap<Check, string> {
-  const reasons: Partial<Record<Check, string | undefined>> = {
-    source: reachable(seen.source, nowMs),
-    projection: reachable(seen.projection, nowMs),
-    kafka: reachable(seen.kafka, nowMs),
-    connect: reachable(seen.connector, nowMs),
-    connector: connectorReason(seen),
-    slot: slotReason(seen),
-    heartbeat: heartbeatReason(seen, nowMs),
-    topic:
-      seen.shrunkPartitions.length > 0
-        ? `partitions ${seen.shrunkPartitions.join(', ')} end before what was in them: the topic was recreated or lost records`
-        : undefined,
-    watermark: watermarkReason(seen, nowMs, startedAtMs),
+function factsOf(seen: Observation, course: CourseState, nowMs: number, startedAtMs: number): RelayFacts {
+  const now = <T>(reading: Timed<T>): Reading<T> => asOfNow(reading, nowMs)
+  const { source } = seen
+  // A watcher that has just started needs a heartbeat and its confirmation before it can write a watermark.
+  const isNew = nowMs - startedAtMs < WATERMARK_LIMIT_MS
+  return {
+    // What was read last stays what is known of the slot, until the source is known to be away.
+    source: now(source),
+    sourceReadMsAgo: source.status === 'read' ? nowMs - source.atMs : 0,
+    connector: now(seen.connector),
+    kafka: now(seen.kafka),
+    topic: now(seen.topic),
+    projection: now(seen.projection),
+    relayedUntil: undefined,
+    course: {
+      confirmedStillMs: course.confirmedLsn === undefined ? 0 : nowMs - course.confirmedSinceMs,
+      runningMs: course.runningSinceMs === undefined ? 0 : nowMs - course.runningSinceMs,
+      leftBecause: seen.restart.action === 'leave' ? seen.restart.reason : undefined,
+      shrunkPartitions: seen.shrunkPartitions,
+      waiting: now(seen.waiting),
+      watermark: isNew ? undefined : now(seen.projection),
+      skipped: seen.skipped.status === 'pending' && isNew ? undefined : now(seen.skipped),
+      unproven: lastRead(now(seen.evidence))?.waits,
+    },
   }
-  return new Map(CHECKS.flatMap((check) => (reasons[check] ? [[check, reasons[check]] as const] : [])))
 }
 
-function reachable(reading: Timed<unknown>, nowMs: number): string | undefined {
-  if (reading.status === 'pending') return 'not asked yet'
-  if (nowMs - reading.atMs > WATCH_LIMITS.staleMs) return 'does not answer'
-  return reading.status === 'unreachable' ? reading.reason : undefined
+function asOfNow<T>(reading: Timed<T>, nowMs: number): Reading<T> {
+  if (reading.status === 'pending') return { status: 'unreachable', reason: 'not asked yet' }
+  if (nowMs - reading.atMs > WATCH_LIMITS.staleMs) return { status: 'unreachable', reason: 'does not answer' }
+  return reading
 }
 
-function connectorReason({ connector }: Observation): string | undefined {
-  const status = lastRead(connector)
-  if (status === undefined) return undefined // Said by the check of Connect itself.
-  if (status === null) return 'not registered'
-  const parts = [
-    { ...status.connector, name: 'connector' },
-    ...status.tasks.map((task) => ({ ...task, name: `task ${task.id}` })),
-  ]
-  if (parts.length === 1) return 'has no task'
-  const wrong =
-    parts.find((part) => part.state === 'FAILED') ?? parts.find((part) => part.state !== 'RUNNING')
-  if (!wrong) return undefined
-  return `${wrong.name} is ${wrong.state}${wrong.trace ? `: ${firstLineOf(wrong.trace)}` : ''}`
-}
-
-function slotReason({ source }: Observation): string | undefined {
-  const facts = lastRead(source)
-  if (!facts) return undefined
-  return slotFaultOf(facts) ?? (facts.slot?.active ? undefined : 'inactive: nobody reads it')
-}
-
-function heartbeatReason({ source }: Observation, nowMs: number): string | undefined {
-  const facts = lastRead(source)
-  if (!facts || source.status !== 'read') return undefined
-  if (!facts.heartbeat) return 'none was ever written'
-  const age = ageMs(facts, facts.heartbeat.at) + (nowMs - source.atMs)
-  return age > HEARTBEAT_LIMIT_MS ? `the newest is ${(age / 1_000).toFixed(0)} s old` : undefined
+/** Every check that is not in order, with its reasons. Pure. */
+export function reasonsOf(conditions: readonly Condition[]): ReadonlyMap<Check, string> {
+  return new Map(
+    CHECKS.flatMap((check) => {
+      const own = conditions.filter(({ code }) => ALARMS[code].check === check)
+      return own.length === 0
+        ? []
+        : [[check, own.map(({ code, reason }) => `${code}: ${reason}`).join(' ')] as const]
+    }),
+  )
 }
 
 /** Age of the newest watermark by the source's clock; undefined when either is not known. */
@@ -83,13 +70,4 @@ export function watermarkAgeMs({ source, projection }: Observation, nowMs: numbe
   const watermark = lastRead(projection)
   if (!facts || !watermark || source.status !== 'read') return undefined
   return ageMs(facts, watermark.asOf) + (nowMs - source.atMs)
-}
-
-function watermarkReason(seen: Observation, nowMs: number, startedAtMs: number): string | undefined {
-  // A watcher that has just started needs a heartbeat and its confirmation before it can write one.
-  if (nowMs - startedAtMs < WATCH_LIMITS.watermarkAgeMs) return undefined
-  if (!lastRead(seen.source) || seen.projection.status !== 'read') return undefined
-  const age = watermarkAgeMs(seen, nowMs)
-  if (age === undefined) return 'none was ever written'
-  return age > WATCH_LIMITS.watermarkAgeMs ? `the newest is ${(age / 1_000).toFixed(0)} s old` : undefined
 }

@@ -19,30 +19,33 @@ export class RestartTick {
   readonly #options: RestartOptions
   #state = NO_RESTARTS
   #logged = ''
+  #last: RestartDecision = { action: 'nothing' }
 
   constructor(options: RestartOptions) {
     this.#options = options
   }
 
   /** Never throws. */
-  async run(source: Observation['source']): Promise<Observation['connector']> {
+  async run(source: Observation['source']): Promise<Pick<Observation, 'connector' | 'restart'>> {
     const { connect, connectorName, logger } = this.#options
     const status = await timed<ConnectorStatus | null>(
       async () => (await connect.status(connectorName)) ?? null,
       (error) => logger.debug({ err: error, part: 'connect' }, 'a reading failed'),
     )
-    if (status.status === 'read') await this.#act(failuresOf(status.value), source)
-    return status
+    // While Connect is away what was decided stays: nothing new is known of what failed.
+    if (status.status === 'read') this.#last = await this.#act(failuresOf(status.value), source)
+    else if (this.#last.action === 'restart') this.#last = { action: 'nothing' }
+    return { connector: status, restart: this.#last }
   }
 
-  async #act(failures: Failures, source: Observation['source']): Promise<void> {
+  async #act(failures: Failures, source: Observation['source']): Promise<RestartDecision> {
     const { connect, connectorName, logger, onDecision } = this.#options
     const nowMs = performance.now()
     const { decision, state } = decideRestart(this.#state, { failures, source: slotOf(source, nowMs), nowMs })
     this.#state = state
     this.#log(decision)
     onDecision(decision)
-    if (decision.action !== 'restart') return
+    if (decision.action !== 'restart') return decision
     try {
       await connect.restartFailed(connectorName)
     } catch (error) {
@@ -50,6 +53,7 @@ export class RestartTick {
       const level = error instanceof ConnectUnavailable ? 'debug' : 'warn'
       logger[level]({ err: error }, 'the restart was not taken')
     }
+    return decision
   }
 
   #log(decision: RestartDecision): void {

@@ -1,4 +1,5 @@
 import type { Pool } from '../../core/database.ts'
+import type { TopicIdentityReader } from '../../core/kafka/topic-identity.ts'
 import type { EndOffsetReader, EndOffsets } from '../../core/kafka/topics.ts'
 import type { Logger } from '../../core/log.ts'
 import { readSourceFacts, type SourceFacts, slotFaultOf } from '../slot.ts'
@@ -13,11 +14,13 @@ import {
   trimSignals,
   trimWatermarks,
 } from './record.ts'
+import { readTopic } from './topic.ts'
 
 export type WatermarkOptions = {
   readonly source: Pool
   readonly projection: Pool
   readonly kafka: EndOffsetReader
+  readonly identity: TopicIdentityReader
   readonly slotName: string
   readonly topic: string
   readonly logger: Logger
@@ -55,9 +58,8 @@ export class WatermarkTick {
     const shrunkPartitions =
       ends.status === 'read' ? partitionsThatShrank(lastRead(newest)?.endOffsets ?? {}, ends.value) : []
     const seen = { source, kafka: ends, projection: newest, shrunkPartitions }
-    if (ends.status !== 'read' || newest.status !== 'read' || shrunkPartitions.length > 0) {
-      return { ...seen, evidence: NO_EVIDENCE }
-    }
+    const isInOrder = ends.status === 'read' && newest.status === 'read' && shrunkPartitions.length === 0
+    if (!isInOrder || !(await this.#isRecordedTopic())) return { ...seen, evidence: NO_EVIDENCE }
     const evidence = await this.#lookUp(observed, ends.value)
     if (!this.#due) return { ...seen, evidence }
     const watermark = { asOf: this.#due.at, endOffsets: ends.value }
@@ -82,6 +84,14 @@ export class WatermarkTick {
     if (slotFaultOf(facts) || !isWhole) this.#due = undefined
     else if (isConfirmed && passed.heartbeat) this.#due = passed.heartbeat
     return { facts, step }
+  }
+
+  /** Asked after the ends were read: a topic that was made anew has ends that prove nothing of the one before. */
+  async #isRecordedTopic(): Promise<boolean> {
+    const { projection, identity, topic } = this.#options
+    const reading = await timed(() => readTopic(projection, identity, topic), this.#failed('topic'))
+    const { found, recorded } = lastRead(reading) ?? { found: null, recorded: null }
+    return found !== null && found.topicId === recorded?.topicId
   }
 
   async #lookUp(

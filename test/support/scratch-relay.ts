@@ -58,6 +58,11 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     fetch(`${lab.addresses.connectUrl}/connectors/${prefix}${part}`, { method })
   const pool = createPool({ url: source.urlOf('notes_watcher'), applicationName: 'test', size: 2 }, logger)
   stack.defer(() => pool.end())
+  const projectionPool = createPool(
+    { url: projection.urlOf('projection_watcher'), applicationName: 'test', size: 1 },
+    logger,
+  )
+  stack.defer(() => projectionPool.end())
   const admin = new pg.Client({ connectionString: source.adminUrl })
   await admin.connect()
   stack.defer(() => admin.end())
@@ -104,7 +109,9 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
         slotName,
         topic,
         source: pool,
+        projection: projectionPool,
         kafka: reader,
+        brokers,
       }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

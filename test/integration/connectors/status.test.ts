@@ -17,16 +17,21 @@ const here = {
   slotName: 'notes_outbox',
   topic: 'notes.revisions',
   source: pool(lab.databases.source.notes_watcher),
+  projection: pool(lab.databases.projection.projection_watcher),
   kafka: reader(lab.addresses.kafkaBrokers),
+  brokers: [lab.addresses.kafkaBrokers],
 }
 /** Nobody listens on port 1. */
 const nowhere = {
   connectUrl: 'http://127.0.0.1:1',
   source: pool('postgres://nobody@127.0.0.1:1/notes'),
+  projection: pool('postgres://nobody@127.0.0.1:1/projection'),
   kafka: reader('127.0.0.1:1'),
+  brokers: ['127.0.0.1:1'],
 }
 afterAll(async () => {
-  await Promise.all([here.source.end(), here.kafka.close(), nowhere.source.end(), nowhere.kafka.close()])
+  for (const { source, projection, kafka } of [here, nowhere])
+    await Promise.all([source.end(), projection.end(), kafka.close()])
 })
 
 describe('relay status', () => {
@@ -47,7 +52,8 @@ describe('relay status', () => {
       lag: { status: 'read', value: { relayedUntil: expect.any(String) } },
       topic: { status: 'read', value: { name: 'notes.revisions' } },
     })
-    expect(Object.keys(status.topic.status === 'read' ? status.topic.value.endOffsets : {})).toHaveLength(6)
+    const ends = status.topic.status === 'read' ? status.topic.value.endOffsets : null
+    expect(Object.keys(ends ?? {})).toHaveLength(6)
   })
 
   it('says which servers it could not reach and guesses nothing for them', async () => {
@@ -63,7 +69,8 @@ describe('relay status', () => {
       lag: unreachable,
       topic: { status: 'read' },
     })
-    expect(await readRelayStatus({ ...here, kafka: nowhere.kafka })).toMatchObject({
+    const { kafka, brokers } = nowhere
+    expect(await readRelayStatus({ ...here, kafka, brokers })).toMatchObject({
       verdict: 'kafka-unreachable',
       topic: unreachable,
     })
@@ -76,10 +83,19 @@ describe('relay status', () => {
     })
   })
 
-  it('says not-registered for a connector that Connect does not know', async () => {
+  it('says connector-not-registered for a connector that Connect does not know', async () => {
     expect(await readRelayStatus({ ...here, connectorName: 'nobody' })).toMatchObject({
-      verdict: 'not-registered',
+      verdict: 'connector-not-registered',
       connector: { status: 'read', value: { registered: false, connector: null, tasks: [] } },
     })
+  })
+
+  it('says topic-missing, not that Kafka is away, for a topic that does not exist', async () => {
+    const status = await readRelayStatus({ ...here, topic: 'nobody.made-it' })
+    expect(status).toMatchObject({
+      verdict: 'topic-missing',
+      topic: { status: 'read', value: { endOffsets: null, id: null } },
+    })
+    expect(status.conditions.map(({ code }) => code)).not.toContain('kafka-unreachable')
   })
 })

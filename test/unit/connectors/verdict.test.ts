@@ -1,19 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConnectorStatus } from '../../../connectors/connect-client.ts'
+import type { RelayFacts } from '../../../connectors/facts.ts'
 import { slotFaultOf } from '../../../connectors/slot.ts'
-import { judgeRelay, type RelayFacts } from '../../../connectors/verdict.ts'
-import { ago, sourceFacts } from './source-facts.ts'
+import { judgeRelay } from '../../../connectors/verdict.ts'
+import { ago, HOLDER, sourceFacts } from './source-facts.ts'
 
 const running: ConnectorStatus = { connector: { state: 'RUNNING' }, tasks: [{ id: 0, state: 'RUNNING' }] }
 const read = <T>(value: T) => ({ status: 'read', value }) as const
 const away = { status: 'unreachable', reason: 'connection refused' } as const
 
+const TOPIC = { topicId: 'b6f2…', clusterId: 'c' }
 const good: RelayFacts = {
   source: read(sourceFacts()),
   connector: read(running),
+  sourceReadMsAgo: 0,
   kafka: read({}),
+  topic: read({ found: TOPIC, recorded: TOPIC }),
+  projection: undefined,
   relayedUntil: ago(2_000),
+  course: undefined,
 }
 const at = { connectUrl: 'http://127.0.0.1:28083', connectorName: 'notes-outbox' }
 const verdict = (changes: Partial<RelayFacts>) => judgeRelay({ ...good, ...changes }, at).verdict
@@ -22,7 +28,7 @@ const withTask = (state: string, trace?: string): RelayFacts['connector'] =>
 
 describe('the verdict on the relay', () => {
   it('is running only when everything is known and in order', () => {
-    expect(judgeRelay(good, at)).toMatchObject({ verdict: 'running', hint: '' })
+    expect(judgeRelay(good, at)).toMatchObject({ verdict: 'running', hint: '', run: '', conditions: [] })
   })
 
   it.each<[string, Partial<RelayFacts>]>([
@@ -33,14 +39,19 @@ describe('the verdict on the relay', () => {
     ['slot-foreign', { source: read(sourceFacts({ slot: { identityLsn: '0/200' } })) }],
     ['slot-foreign', { source: read(sourceFacts({ slot: { identityLsn: null } })) }],
     ['connect-unreachable', { connector: away }],
-    ['not-registered', { connector: read(null) }],
-    ['paused', { connector: read({ ...running, connector: { state: 'PAUSED' } }) }],
-    ['failed', { connector: withTask('FAILED', 'java.lang.Error: x\n\tat y') }],
-    ['starting', { connector: withTask('UNASSIGNED') }],
-    ['starting', { connector: read({ ...running, tasks: [] }) }],
+    ['connector-not-registered', { connector: read(null) }],
+    ['connector-paused', { connector: read({ ...running, connector: { state: 'PAUSED' } }) }],
+    ['task-failed', { connector: withTask('FAILED', 'java.lang.Error: x\n\tat y') }],
+    ['task-left', { connector: withTask('FAILED', 'X: this is no longer available on the server') }],
+    ['connector-starting', { connector: withTask('UNASSIGNED') }],
+    ['connector-starting', { connector: read({ ...running, tasks: [] }) }],
     ['source-unreachable', { source: away }],
     ['kafka-unreachable', { kafka: away }],
     ['slot-inactive', { source: read(sourceFacts({ slot: { active: false } })) }],
+    ['slot-taken', { source: read(sourceFacts({ holder: { ...HOLDER, isConnector: false } })) }],
+    ['topic-missing', { topic: read({ found: null, recorded: TOPIC }), kafka: away }],
+    ['topic-recreated', { topic: read({ found: { ...TOPIC, topicId: 'other' }, recorded: TOPIC }) }],
+    ['wal-at-risk', { source: read(sourceFacts({ slot: { walStatus: 'unreserved' } })) }],
     ['wal-at-risk', { source: read(sourceFacts({ slot: { retainedWalBytes: 900_000 } })) }],
     ['heartbeat-still', { source: read(sourceFacts({ heartbeat: { id: 1n, at: ago(11_000) } })) }],
     ['heartbeat-still', { source: read(sourceFacts({ heartbeat: null })) }],
@@ -50,13 +61,14 @@ describe('the verdict on the relay', () => {
     const judgement = judgeRelay({ ...good, ...changes }, at)
     expect(judgement.verdict).toBe(expected)
     expect(judgement.hint).not.toBe('')
-    // A hint is pasted as it stands.
-    expect(judgement.hint).not.toContain('$')
+    // It is pasted as it stands.
+    expect(judgement.run).toMatch(/^(bin\/|curl )/)
+    expect(judgement.run).not.toContain('$')
   })
 
   it('tells how to resume a paused connector in a command with its real address', () => {
     const paused = read({ ...running, connector: { state: 'PAUSED' } })
-    expect(judgeRelay({ ...good, connector: paused }, at).hint).toBe(
+    expect(judgeRelay({ ...good, connector: paused }, at).run).toBe(
       "curl -X PUT 'http://127.0.0.1:28083/connectors/notes-outbox/resume'",
     )
   })
@@ -84,7 +96,7 @@ describe('the verdict on the relay', () => {
         fc.constantFrom(away, read({})),
         fc.option(fc.nat(20_000).map(ago)),
         (source, connector, kafka, relayedUntil) => {
-          const said = judgeRelay({ source, connector, kafka, relayedUntil }, at).verdict
+          const said = judgeRelay({ ...good, source, connector, kafka, relayedUntil }, at).verdict
           if (said !== 'running') return
           expect([source.status, connector.status, kafka.status]).toEqual(['read', 'read', 'read'])
           if (source.status === 'read') {

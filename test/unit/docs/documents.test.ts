@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { WAL_ALARM_SHARE } from '../../../connectors/conditions.ts'
 import {
   MAX_MESSAGE_BYTES,
   REVISIONS_PARTITIONS,
   REVISIONS_RETENTION_MS,
 } from '../../../connectors/topics.ts'
-import { WAL_ALARM_SHARE } from '../../../connectors/verdict.ts'
 import { VARIABLES } from '../../../core/config.ts'
 import { configurationDocument } from '../../../core/configuration-document.ts'
 import { HTTP_LIMITS } from '../../../core/http-server.ts'
