@@ -3,7 +3,10 @@ import { Random } from '../../faults/random.ts'
 import type { Round } from '../../faults/schedule/faults.ts'
 import { planRounds } from '../../faults/schedule/plan.ts'
 
-const rounds = (seed: string, count: number): Round[] => planRounds(new Random(seed)).take(count).toArray()
+function rounds(seed: string, count: number): Round[] {
+  const plan = planRounds(new Random(seed))
+  return Array.from({ length: count }, () => plan.next().value)
+}
 const faultsOf = (seed: string, count: number) => rounds(seed, count).flatMap(({ faults }) => faults)
 
 test('the same seed gives the same schedule, another seed another one', () => {
