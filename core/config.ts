@@ -49,6 +49,12 @@ export const VARIABLES = {
     .regex(/^[A-Za-z0-9._-]{1,100}$/)
     .default('notes')
     .describe('Start of the consumer group names: <prefix>-catalog-<generation> and <prefix>-audit.'),
+  CATALOG_AFTER_QUARANTINE: z
+    .enum(['continue', 'hold'])
+    .default('continue')
+    .describe(
+      'After a record that catalog cannot apply: continue shows newer revisions of its note, hold keeps them back until an operator has redriven or discarded it, and then applies them in order.',
+    ),
   SCHEMA_REGISTRY_URL: httpUrl.describe('Confluent-compatible API of the schema registry.'),
   SCHEMA_SUBJECT: z.string().default('notes.revisions-value').describe('Subject of the event schema.'),
   CONNECT_URL: httpUrl.describe('REST API of Kafka Connect.'),
@@ -122,6 +128,7 @@ export const PROCESS_VARIABLES = {
     'KAFKA_BROKERS',
     'KAFKA_TOPIC',
     'CONSUMER_GROUP_PREFIX',
+    'CATALOG_AFTER_QUARANTINE',
     'SCHEMA_REGISTRY_URL',
     'SCHEMA_SUBJECT',
   ],

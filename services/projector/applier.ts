@@ -6,6 +6,7 @@ import type { Consumption, Prepared } from './consumption.ts'
 import type { Outcome, Refusal } from './decide.ts'
 import { failureOf } from './failure.ts'
 import type { LivePlace } from './place.ts'
+import { rejectedByDatabase } from './quarantine.ts'
 
 export type AppliedPortion<P extends Prepared> = {
   readonly portion: Portion
@@ -59,8 +60,7 @@ export class Applier<P extends Prepared> {
         if (failure.kind === 'rejected' && portion.records.length > 1)
           return this.#applyHalves(portion, place, from)
         if (failure.kind === 'rejected' && portion.records.length === 1 && !refusal) {
-          const explanation = `PostgreSQL refuses it (SQLSTATE ${failure.sqlState}): ${failure.message}`
-          refusal = { reason: 'rejected-by-database', explanation }
+          refusal = rejectedByDatabase(failure)
           continue
         }
         await this.#condition.waitAfter(error, attempt)

@@ -1,10 +1,11 @@
-import { inTransaction, type Pool } from '../../core/database.ts'
+import { inTransaction, type Pool, type PoolClient } from '../../core/database.ts'
 import { advanceProgress, type Step } from './acknowledge.ts'
 import type { Portion } from './batches.ts'
 import type { Consumption, Prepared } from './consumption.ts'
 import type { Outcome, Refusal } from './decide.ts'
+import { applyHolding } from './hold-apply.ts'
 import type { LivePlace } from './place.ts'
-import { quarantine } from './quarantine.ts'
+import { keptOf, quarantine } from './quarantine.ts'
 import { brokerTimeOf, eventIdOf } from './record-facts.ts'
 
 /**
@@ -23,14 +24,22 @@ export async function applyPortion<P extends Prepared>(
 ): Promise<readonly Outcome[]> {
   return inTransaction(pool, async (client) => {
     await advanceProgress(client, place, stepOf(from, portion))
-    const outcomes = prepared.length === 0 ? [] : await consumption.apply(client, place, prepared)
-    const refused = prepared.flatMap(({ record, event }, index) => {
-      const outcome = outcomes[index]
-      return outcome?.status === 'quarantined' ? [{ record, event, refusal: outcome }] : []
-    })
-    await quarantine(client, place, refused)
+    const outcomes = await applyAll(client, consumption, place, prepared)
+    await quarantine(client, place, keptOf(prepared, outcomes))
     return outcomes
   })
+}
+
+async function applyAll<P extends Prepared>(
+  client: PoolClient,
+  consumption: Consumption<P>,
+  place: LivePlace,
+  prepared: readonly P[],
+): Promise<readonly Outcome[]> {
+  if (prepared.length === 0) return []
+  return consumption.afterQuarantine === 'hold'
+    ? applyHolding(client, consumption, place, prepared)
+    : consumption.apply(client, place, prepared)
 }
 
 /** Parks the one record of a portion that PostgreSQL refuses, so that its partition goes on. */
@@ -47,7 +56,7 @@ export async function parkRejected<P extends Prepared>(
     await quarantine(
       client,
       place,
-      prepared.map(({ record, event }) => ({ record, event, refusal })),
+      prepared.map((item) => ({ item, refusal })),
     )
     return prepared.map(() => ({ status: 'quarantined', ...refusal }))
   })

@@ -2,6 +2,7 @@ import type { Decoded, UndecodableReason } from '../../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import { NOTE_ID_PATTERN, type NoteEvent } from '../../core/note.ts'
 import { eventIdOf } from './record-facts.ts'
+import type { Run } from './runs.ts'
 
 /** Why a record can never be applied. Stable codes; beside them those of core/envelope-decoder.ts. */
 export type QuarantineReason =
@@ -26,13 +27,18 @@ export type Admitted = {
 
 /** What became of one record. */
 export type Outcome =
-  /** Its effect is in the tables: as the newest revision, or overtaken within the same batch. */
-  | { readonly status: 'applied' }
+  /**
+   * Its effect is in the tables: as the newest revision, or overtaken within the same batch. `missingBefore`:
+   * it came without these revisions of its note.
+   */
+  | { readonly status: 'applied'; readonly missingBefore?: Run }
   /** A newer revision was there before; its event id is in the inbox now. */
   | { readonly status: 'stale' }
   /** Its event took effect before. */
   | { readonly status: 'duplicate' }
   | ({ readonly status: 'quarantined' } & Refusal)
+  /** Not tried: an earlier revision of its note is in quarantine, and the consumer takes them in order. */
+  | { readonly status: 'held' }
 
 /** A decoded event, or why this record can never be applied, whatever the tables hold. */
 export type Admission =

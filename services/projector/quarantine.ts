@@ -1,36 +1,45 @@
 import type { PoolClient } from '../../core/database.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
-import type { NoteEvent } from '../../core/note.ts'
 import { byteaArray, int8Array, timestampArray } from '../../core/postgres-arrays.ts'
-import type { Refusal } from './decide.ts'
+import type { Prepared } from './consumption.ts'
+import type { Outcome, Refusal } from './decide.ts'
+import type { Failure } from './failure.ts'
 import type { LivePlace } from './place.ts'
 import { brokerTimeOf, eventIdOf, noteIdOf, revisionOf } from './record-facts.ts'
 
-export type Quarantined = {
-  readonly record: KafkaRecord
-  readonly refusal: Refusal
-  /** When it could be decoded; else the names are taken from key and headers. */
-  readonly event: NoteEvent | undefined
+export type Kept<P extends Prepared = Prepared> = {
+  readonly item: P
+  /** Undefined: it was not tried, but held behind an earlier revision of its note. */
+  readonly refusal: Refusal | undefined
 }
+
+/** Reason and explanation of a record that is held. */
+export const HELD: { readonly reason: string; readonly explanation: string } = {
+  reason: 'held',
+  explanation:
+    'Not tried: an earlier revision of its note is in quarantine. It is applied after that one was redriven or discarded.',
+}
+
+/** The records of a batch that have to be kept. */
+export const keptOf = <P extends Prepared>(batch: readonly P[], outcomes: readonly Outcome[]): Kept<P>[] =>
+  batch.flatMap((item, index): Kept<P>[] => {
+    const outcome = outcomes[index]
+    if (outcome?.status === 'quarantined') return [{ item, refusal: outcome }]
+    return outcome?.status === 'held' ? [{ item, refusal: undefined }] : []
+  })
 
 /** jsonb holds no U+0000; only a header's name can have one, its value is base64. */
 const headersAsJson = ({ headers }: KafkaRecord): string =>
-  JSON.stringify(
-    headers.map(({ key, value }) => [key.replaceAll('\0', '\uFFFD'), value?.toString('base64') ?? null]),
-  )
+  JSON.stringify(headers.map(({ key, value }) => [storable(key), value?.toString('base64') ?? null]))
 
-/** Keeps records whole, with where they lay and why they could not be applied, in the batch's transaction. */
-export async function quarantine(
-  client: PoolClient,
-  place: LivePlace,
-  refused: readonly Quarantined[],
-): Promise<void> {
-  if (refused.length === 0) return
+/** Keeps records whole, with where they lay and why they were not applied, in the batch's transaction. */
+export async function quarantine(client: PoolClient, place: LivePlace, kept: readonly Kept[]): Promise<void> {
+  if (kept.length === 0) return
   await client.query(
     `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,
-       key, value, headers, event_id, note_id, revision, reason, explanation)
+       key, value, headers, event_id, note_id, revision, state, attempts, reason, explanation)
      SELECT $1, $2, $3, $4, $5, * FROM unnest($6::bigint[], $7::timestamptz[], $8::bytea[], $9::bytea[],
-       $10::jsonb[], $11::uuid[], $12::text[], $13::int[], $14::text[], $15::text[])
+       $10::jsonb[], $11::uuid[], $12::text[], $13::int[], $14::text[], $15::int[], $16::text[], $17::text[])
      ON CONFLICT (consumer, generation, topic, incarnation, partition, "offset")
      DO UPDATE SET attempts = records.attempts + 1, last_at = clock_timestamp(),
        reason = excluded.reason, explanation = excluded.explanation`,
@@ -40,16 +49,30 @@ export async function quarantine(
       place.topic,
       place.incarnation,
       place.partition,
-      int8Array(refused.map(({ record }) => record.offset)),
-      timestampArray(refused.map(({ record }) => brokerTimeOf(record).getTime() * 1_000)),
-      byteaArray(refused.map(({ record }) => record.key)),
-      byteaArray(refused.map(({ record }) => record.value)),
-      refused.map(({ record }) => headersAsJson(record)),
-      refused.map(({ record, event }) => event?.eventId ?? eventIdOf(record)),
-      refused.map(({ record, event }) => event?.noteId ?? noteIdOf(record)),
-      refused.map(({ record, event }) => event?.revision ?? revisionOf(record)),
-      refused.map(({ refusal }) => refusal.reason),
-      refused.map(({ refusal }) => refusal.explanation.replaceAll('\0', '\uFFFD')),
+      int8Array(kept.map(({ item }) => item.record.offset)),
+      timestampArray(kept.map(({ item }) => brokerTimeOf(item.record).getTime() * 1_000)),
+      byteaArray(kept.map(({ item }) => item.record.key)),
+      byteaArray(kept.map(({ item }) => item.record.value)),
+      kept.map(({ item }) => headersAsJson(item.record)),
+      kept.map(({ item }) => item.event?.eventId ?? eventIdOf(item.record)),
+      kept.map(({ item }) => item.event?.noteId ?? noteIdOf(item.record)),
+      kept.map(({ item }) => item.event?.revision ?? revisionOf(item.record)),
+      kept.map(({ refusal }) => (refusal ? 'open' : 'held')),
+      kept.map(({ refusal }) => (refusal ? 1 : 0)),
+      kept.map(({ refusal }) => (refusal ?? HELD).reason),
+      kept.map(({ refusal }) => storable((refusal ?? HELD).explanation)),
     ],
   )
 }
+
+/** PostgreSQL's text holds no U+0000. */
+export const storable = (text: string): string => text.replaceAll('\0', '\uFFFD')
+
+/** The refusal of a record whose data the database does not take; undefined for any other failure. */
+export const rejectedByDatabase = (failure: Failure): Refusal | undefined =>
+  failure.kind === 'rejected'
+    ? {
+        reason: 'rejected-by-database',
+        explanation: `PostgreSQL refuses it (SQLSTATE ${failure.sqlState}): ${failure.message}`,
+      }
+    : undefined
