@@ -1,4 +1,4 @@
-import type { HistoryEntry, PublicationPoll, Read } from '../history.ts'
+import type { Canonical, HistoryEntry, PublicationPoll, Read } from '../history.ts'
 
 /** One note as a client of the public read API saw it, itself or through the write API. */
 export type Observation = {
@@ -56,4 +56,10 @@ function ofPublication({ noteId, answer }: PublicationPoll): Observation[] {
   if (shownRevision === null) return [{ noteId, revision: 0, shown: 'absent', asOf }]
   const shown = visible === 'yes' ? 'public' : visible === 'withdrawn' ? 'withdrawn' : 'unsaid'
   return [{ noteId, revision: shownRevision, shown, asOf }]
+}
+
+/** The revision that the write API showed of a note; 0: it has none; undefined: the answer does not say. */
+export function revisionRead({ status, revision }: Canonical): number | undefined {
+  if (status === 404) return 0
+  return (status === 200 || status === 304) && revision !== null ? revision : undefined
 }

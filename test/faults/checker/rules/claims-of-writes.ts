@@ -1,6 +1,7 @@
 import { noteETag } from '../../../../core/etag.ts'
 import type { Canonical, Command } from '../../history.ts'
 import { type FactIndex, ownedKey, revisionKey } from '../fact-index.ts'
+import { revisionRead } from '../observations.ts'
 import type { RuleFactory } from '../rule.ts'
 import { StaircaseOfNotes } from '../staircase.ts'
 
@@ -62,8 +63,8 @@ function falseAnswer(facts: FactIndex, command: Command, acknowledged: number): 
 }
 
 function falseReading(facts: FactIndex, entry: Canonical, acknowledged: number): string | undefined {
-  if (entry.status !== 200 && entry.status !== 304 && entry.status !== 404) return undefined
-  const revision = entry.revision ?? 0
+  const revision = revisionRead(entry)
+  if (revision === undefined) return undefined
   if (revision < acknowledged) {
     return `The write API shows revision ${revision}, after ${acknowledged} had been acknowledged`
   }

@@ -1,5 +1,5 @@
 import { revisionKey } from '../fact-index.ts'
-import { type Observation, observationsOf } from '../observations.ts'
+import { type Observation, observationsOf, revisionRead } from '../observations.ts'
 import type { RuleFactory } from '../rule.ts'
 import { StaircaseOfNotes } from '../staircase.ts'
 
@@ -39,8 +39,9 @@ export const readers: RuleFactory = ({ facts, findings }) => {
         seen.add(noteId, entry.endMs, revision)
         if (shown === 'withdrawn') withdrawn.add(noteId, entry.endMs, revision)
       }
-      if (entry.kind !== 'canonical' || (entry.status !== 200 && entry.status !== 404)) return
-      const revision = entry.revision ?? 0
+      if (entry.kind !== 'canonical') return
+      const revision = revisionRead(entry)
+      if (revision === undefined) return
       const before = canonical.before(entry.noteId, entry.startMs)
       if (revision < before) {
         findings.add(
