@@ -17,8 +17,8 @@ import { scratchProjection, scratchSource } from './scratch-database.ts'
 import { waitFor } from './wait.ts'
 
 /**
- * A relay of a test's own beside the lab's: databases, slot, connector, topic and watcher process, on the
- * lab's servers. For what would ruin the relay of all other tests.
+ * A relay of a test's own beside the lab's: databases, slot, connector, topic, watcher and projector process,
+ * on the lab's servers. For what would ruin the relay of all other tests.
  * @param settings of the connector, in place of the shipped ones.
  */
 export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, string>> = {}) {
@@ -58,11 +58,6 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     fetch(`${lab.addresses.connectUrl}/connectors/${prefix}${part}`, { method })
   const pool = createPool({ url: source.urlOf('notes_watcher'), applicationName: 'test', size: 2 }, logger)
   stack.defer(() => pool.end())
-  const projectionPool = createPool(
-    { url: projection.urlOf('projection_watcher'), applicationName: 'test', size: 1 },
-    logger,
-  )
-  stack.defer(() => projectionPool.end())
   const admin = new pg.Client({ connectionString: source.adminUrl })
   await admin.connect()
   stack.defer(() => admin.end())
@@ -76,16 +71,24 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
   })
   await registerConnector({ connectUrl: lab.addresses.connectUrl, source: pool, connector })
 
-  const watcher = await startWatcher({
-    ...lab.environment('watcher'),
-    PORT: '0',
-    SOURCE_DATABASE_URL: source.urlOf('notes_watcher'),
-    PROJECTION_DATABASE_URL: projection.urlOf('projection_watcher'),
+  const projector = await startOne('services/projector/main.ts', {
+    ...lab.environment('projector'),
+    PROJECTION_DATABASE_URL: projection.urlOf('projection_projector'),
     KAFKA_TOPIC: topic,
-    CONNECTOR_NAME: prefix,
-    RELAY_SLOT_NAME: slotName,
+    CONSUMER_GROUP_PREFIX: prefix,
   })
-  stack.defer(watcher.stop)
+  stack.defer(projector.stop)
+  const startWatcher = () =>
+    startOne('connectors/main.ts', {
+      ...lab.environment('watcher'),
+      SOURCE_DATABASE_URL: source.urlOf('notes_watcher'),
+      PROJECTION_DATABASE_URL: projection.urlOf('projection_watcher'),
+      KAFKA_TOPIC: topic,
+      CONNECTOR_NAME: prefix,
+      RELAY_SLOT_NAME: slotName,
+    })
+  let watcher = await startWatcher()
+  stack.defer(() => watcher.stop())
   const reader = new EndOffsetReader(kafka)
   stack.defer(() => reader.close())
 
@@ -95,7 +98,19 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     slotName,
     admin,
     projected,
-    watcherUrl: watcher.url,
+    connectorName: prefix,
+    /** Databases of this relay, by role. */
+    sourceUrlOf: source.urlOf,
+    projectionUrlOf: projection.urlOf,
+    get watcherUrl() {
+      return watcher.url
+    },
+    restartWatcher: async () => {
+      await watcher.stop()
+      watcher = await startWatcher()
+    },
+    pauseProjector: () => projector.signal('SIGSTOP'),
+    continueProjector: () => projector.signal('SIGCONT'),
     /** PUT of the connector's REST resource: stop, resume. */
     put: async (part: 'stop' | 'resume') => void (await rest('PUT', `/${part}`)),
     forgetOffsets: async () => {
@@ -109,9 +124,7 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
         slotName,
         topic,
         source: pool,
-        projection: projectionPool,
         kafka: reader,
-        brokers,
       }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -126,24 +139,27 @@ async function untilReleased(admin: pg.Client, slotName: string): Promise<void> 
   })
 }
 
-async function startWatcher(env: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, [path.join(REPOSITORY, 'connectors', 'main.ts')], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+/** A process of ours on a free port. */
+async function startOne(main: string, env: Record<string, string>) {
+  const child: ChildProcess = spawn(process.execPath, [path.join(REPOSITORY, main)], {
+    env: { PATH: process.env.PATH ?? '', ...env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  if (!child.stdout) throw new Error('the watcher has no output')
+  if (!child.stdout) throw new Error(`${main} has no output`)
   const lines = createInterface({ input: child.stdout })
   const url = await new Promise<string>((resolve, reject) => {
     lines.on('line', (line) => {
       const said = JSON.parse(line) as { url?: string }
       if (said.url) resolve(said.url)
     })
-    child.once('exit', (code) => reject(new Error(`the watcher ended at once with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`${main} ended at once with ${code}`)))
   })
   return {
     url,
+    signal: (signal: 'SIGSTOP' | 'SIGCONT') => void child.kill(signal),
     stop: async () => {
       const exited = once(child, 'exit')
+      child.kill('SIGCONT')
       child.kill('SIGTERM')
       await exited
     },
