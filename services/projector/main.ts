@@ -1,5 +1,5 @@
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
-import { createPool } from '../../core/database.ts'
+import { createPool, type Pool } from '../../core/database.ts'
 import { EnvelopeDecoder } from '../../core/envelope-decoder.ts'
 import { createOperationsApp } from '../../core/http-app.ts'
 import { startHttpServer } from '../../core/http-server.ts'
@@ -15,8 +15,11 @@ import { auditConsumption } from './audit/consumption.ts'
 import { catalogConsumption } from './catalog/consumption.ts'
 import { ProjectionConsumer } from './consumer.ts'
 import type { Consumption, Prepared } from './consumption.ts'
+import { GapWatch } from './gap-watch.ts'
 import { createProjectorMetrics } from './metrics.ts'
 import { Observer } from './observer.ts'
+import { createQuarantineMetrics } from './quarantine-metrics.ts'
+import { RedriveLoop } from './redrive-loop.ts'
 
 const CATALOG_GENERATION = 1
 /** Partitions applied side by side, each on a connection of its own. */
@@ -30,10 +33,15 @@ await runService(logger, async (onStop, fail) => {
   logger.level = config.LOG_LEVEL
   const registry = createMetrics('projector')
   const metrics = createProjectorMetrics(registry)
+  const quarantineMetrics = createQuarantineMetrics(registry)
   const decoder = new EnvelopeDecoder(new RegistryClient(config.SCHEMA_REGISTRY_URL), config.SCHEMA_SUBJECT)
 
   // Nothing is shared between the two but the process: a pool that one has used up would stop the other.
-  const start = <P extends Prepared>(consumption: Consumption<P>, groupId: string): ReadinessCheck[] => {
+  const start = <P extends Prepared>(
+    consumption: Consumption<P>,
+    groupId: string,
+    beside: (pool: Pool, observer: Observer) => void = () => {},
+  ): ReadinessCheck[] => {
     const pool = createPool(
       {
         url: config.PROJECTION_DATABASE_URL,
@@ -44,6 +52,7 @@ await runService(logger, async (onStop, fail) => {
     )
     onStop(`${consumption.name} pool`, () => pool.end())
     const kafka = { brokers: config.KAFKA_BROKERS, clientId: `projector-${consumption.name}`, logger }
+    const observer = new Observer(consumption.name, metrics, logger)
     const consumer = new ProjectionConsumer({
       consumption,
       topic: config.KAFKA_TOPIC,
@@ -56,11 +65,15 @@ await runService(logger, async (onStop, fail) => {
       }),
       groupId,
       facts: new TopicFacts(kafka, config.KAFKA_TOPIC, KAFKA_ANSWER_LIMIT_MS),
-      observer: new Observer(consumption.name, metrics, logger),
+      observer,
       fail,
     })
     onStop(`${consumption.name} consumer`, () => consumer.stop())
     consumer.start()
+    const redrives = new RedriveLoop({ consumption, pool, observer, metrics: quarantineMetrics })
+    onStop(`${consumption.name} redrives`, () => redrives.stop())
+    redrives.start()
+    beside(pool, observer)
     return [
       { name: consumption.name, check: async () => consumer.problem() },
       {
@@ -73,10 +86,20 @@ await runService(logger, async (onStop, fail) => {
     ]
   }
 
+  const watchGaps = (pool: Pool, observer: Observer) => {
+    const watch = new GapWatch({ pool, generation: CATALOG_GENERATION, observer })
+    onStop('gap watch', () => watch.stop())
+    watch.start()
+  }
+
   const checks = [
     ...start(
-      catalogConsumption(decoder, CATALOG_GENERATION),
+      {
+        ...catalogConsumption(decoder, CATALOG_GENERATION),
+        afterQuarantine: config.CATALOG_AFTER_QUARANTINE,
+      },
       `${config.CONSUMER_GROUP_PREFIX}-catalog-${CATALOG_GENERATION}`,
+      watchGaps,
     ),
     ...start(auditConsumption, `${config.CONSUMER_GROUP_PREFIX}-audit`),
   ]

@@ -37,6 +37,24 @@ export function createProjectorMetrics(registry: Registry) {
       labelNames: ['consumer', 'reason'],
       registers,
     }),
+    alarm: new Gauge({
+      name: 'projector_alarm',
+      help: '1 while a thing a person has to look at is there, by its stable code; 0 when it is not.',
+      labelNames: ['consumer', 'alarm'],
+      registers,
+    }),
+    gapsOpen: new Gauge({
+      name: 'projector_gaps_open',
+      help: 'Revisions that were passed without having been seen.',
+      labelNames: ['consumer'],
+      registers,
+    }),
+    gapOldestSeconds: new Gauge({
+      name: 'projector_gap_oldest_seconds',
+      help: 'For how long the first of the missing revisions is missing; 0 when none is.',
+      labelNames: ['consumer'],
+      registers,
+    }),
     stopped: new Gauge({
       name: 'projector_partition_stopped',
       help: '1 while nothing of the partition is applied until a person decides.',

@@ -5,6 +5,7 @@ import type { Prepared } from './consumption.ts'
 import type { Outcome } from './decide.ts'
 import type { ProjectorMetrics } from './metrics.ts'
 import { eventIdOf, noteIdOf, traceparentOf } from './record-facts.ts'
+import { nameOfRun, type Run } from './runs.ts'
 
 /** Reasons of alarms that do not stop a partition for good. */
 export type PassingAlarm =
@@ -16,6 +17,8 @@ export type PassingAlarm =
   | 'unexpected-failure'
   /** The offset committed in Kafka was moved by something else: set right, nothing skipped. */
   | 'committed-offset-moved'
+  /** A revision is missing longer than the allowed delay. */
+  | 'revision-gap'
   /** Kafka says that the topic does not exist. */
   | 'topic-missing'
   /** A record was quarantined as a conflict: the source may have been restored from a backup. */
@@ -40,6 +43,11 @@ export class Observer {
     this.#logger.error({ ...facts, alarm: reason }, message)
   }
 
+  /** An alarm that is there as long as its cause; what `alarm` says in the log is said once. */
+  lasting(alarm: AlarmReason, isThere: boolean): void {
+    this.#metrics.alarm.set({ consumer: this.#consumer, alarm }, isThere ? 1 : 0)
+  }
+
   warn(message: string, facts: Record<string, unknown>): void {
     this.#logger.warn(facts, message)
   }
@@ -60,6 +68,14 @@ export class Observer {
     this.#metrics.waiting.set({ consumer: this.#consumer, partition }, waiting ? 1 : 0)
   }
 
+  /** @param overdue whether one is missing longer than allowed */
+  gaps(revisions: number, oldestSeconds: number, overdue: boolean): void {
+    const consumer = this.#consumer
+    this.#metrics.gapsOpen.set({ consumer }, revisions)
+    this.#metrics.gapOldestSeconds.set({ consumer }, oldestSeconds)
+    this.#metrics.alarm.set({ consumer, alarm: 'revision-gap' }, overdue ? 1 : 0)
+  }
+
   lag(partition: number, records: number, seconds: number): void {
     this.#metrics.lagRecords.set({ consumer: this.#consumer, partition }, records)
     this.#metrics.lagSeconds.set({ consumer: this.#consumer, partition }, seconds)
@@ -77,8 +93,9 @@ export class Observer {
 
   committed(batch: readonly Prepared[], outcomes: readonly Outcome[], seconds: number): void {
     this.#metrics.batchSeconds.observe({ consumer: this.#consumer }, seconds)
-    const plainly = outcomes.filter(({ status }) => status === 'applied').length
-    if (plainly > 0) this.#count('applied', '', plainly)
+    const applied = outcomes.filter((outcome) => outcome.status === 'applied')
+    if (applied.length > 0) this.#count('applied', '', applied.length)
+    const plainly = applied.filter(({ missingBefore }) => missingBefore === undefined).length
     const tellsAll = this.#logger.isLevelEnabled('debug')
     if (plainly === outcomes.length && !tellsAll) return
     for (const [index, item] of batch.entries()) this.#tell(item, outcomes[index])
@@ -89,7 +106,8 @@ export class Observer {
     const facts = factsOf(item)
     switch (outcome.status) {
       case 'applied':
-        this.#logger.debug(facts, 'applied')
+        if (outcome.missingBefore) this.#tellMissing(facts, outcome.missingBefore)
+        else this.#logger.debug(facts, 'applied')
         break
       case 'stale':
         this.#count('stale', '', 1)
@@ -111,6 +129,11 @@ export class Observer {
       default:
         outcome satisfies never
     }
+  }
+
+  #tellMissing(facts: ReturnType<typeof factsOf>, missingBefore: Run): void {
+    const named = nameOfRun(String(facts.noteId), missingBefore)
+    this.#logger.warn({ ...facts, missing: named }, `applied, but ${named} has not come: kept as a gap`)
   }
 
   #count(outcome: string, reason: string, records: number): void {

@@ -1,4 +1,5 @@
 import type { EnvelopeDecoder } from '../../../core/envelope-decoder.ts'
+import type { KafkaRecord } from '../../../core/kafka/consumer.ts'
 import type { Consumption } from '../consumption.ts'
 import {
   type Admitted,
@@ -9,6 +10,9 @@ import {
   settle,
 } from '../decide.ts'
 import { type DecodedRecord, decodeAll } from '../decode.ts'
+import { followRevisions, type Irregular } from '../gaps.ts'
+import type { Run } from '../runs.ts'
+import { closeGaps, openGaps, recordIrregular } from './gaps-sql.ts'
 import { enterInbox, inboxEntriesBefore, upsertNotes } from './sql.ts'
 
 const isAdmitted = (item: DecodedRecord): item is DecodedRecord & { status: 'admitted' } =>
@@ -22,7 +26,7 @@ export const catalogConsumption = (
   name: 'catalog',
   generation,
   prepare: (records) => decodeAll(records, decoder),
-  apply: async (client, _place, batch) => {
+  apply: async (client, place, batch) => {
     const admitted = batch.filter(isAdmitted)
     const candidates = candidatesOf(admitted)
     const entered = await enterInbox(client, generation, candidates)
@@ -33,15 +37,31 @@ export const catalogConsumption = (
       entered === admitted.length ? admitted.map(() => 'fresh' as const) : settle(admitted, before)
     const fresh = admitted.filter((_, index) => settled[index] === 'fresh')
     const moved = await upsertNotes(client, generation, newestPerNote(fresh))
-    return outcomesInOrder(batch, settled, fresh, outcomesOfFresh(fresh, moved))
+    // Normally every revision is the next one of its note: then none of these asks the database anything.
+    const { opened, late, irregular } = followRevisions(fresh, moved)
+    await openGaps(client, place, opened)
+    await closeGaps(
+      client,
+      generation,
+      late.map(({ event }) => ({ ...event, how: 'arrived' })),
+    )
+    await recordIrregular(client, place, [...irregular, ...duplicatesOf(admitted, settled)])
+    const ahead = new Map(opened.map(({ openedBy, first, last }) => [openedBy.record, { first, last }]))
+    return outcomesInOrder(batch, settled, fresh, outcomesOfFresh(fresh, moved), ahead)
   },
 })
+
+const duplicatesOf = (admitted: readonly Admitted[], settled: ReturnType<typeof settle>): Irregular[] =>
+  admitted
+    .filter((_, index) => settled[index] === 'duplicate')
+    .map((item) => ({ item, kind: 'duplicate', nextRevision: null }))
 
 function outcomesInOrder(
   batch: readonly DecodedRecord[],
   settled: ReturnType<typeof settle>,
   fresh: readonly Admitted[],
   freshOutcomes: readonly ('applied' | 'stale')[],
+  missingBefore: ReadonlyMap<KafkaRecord, Run>,
 ): Outcome[] {
   const ofFresh = new Map(fresh.map((item, index) => [item.record, freshOutcomes[index] ?? 'applied']))
   let next = 0
@@ -50,6 +70,8 @@ function outcomesInOrder(
     const verdict = settled[next++]
     if (verdict === 'duplicate') return { status: 'duplicate' }
     if (typeof verdict === 'object') return { status: 'quarantined', ...verdict }
-    return { status: ofFresh.get(item.record) ?? 'applied' }
+    const status = ofFresh.get(item.record) ?? 'applied'
+    const missing = missingBefore.get(item.record)
+    return status === 'applied' && missing ? { status, missingBefore: missing } : { status }
   })
 }
