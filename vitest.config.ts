@@ -17,9 +17,26 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'fuzz',
+          include: ['test/fuzz/**/*.test.ts'],
+          globalSetup: ['test/support/global-lab.ts'],
+          ...real,
+        },
+      },
+      {
+        test: {
           name: 'pipeline',
           include: ['test/pipeline/**/*.test.ts'],
           globalSetup: ['test/support/global-lab.ts'],
+          ...real,
+        },
+      },
+      // Has a lab of its own, and the machine to itself: after the others.
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          sequence: { groupOrder: 1 },
           ...real,
         },
       },

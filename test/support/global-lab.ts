@@ -15,7 +15,7 @@ everywhere.notesGlobalLab ??= { users: 0 }
 const shared = everywhere.notesGlobalLab
 
 /**
- * One native lab for the projects `integration` and `pipeline`, from nothing, in TEST_LAB_DIR (default
+ * One native lab for the projects `integration`, `fuzz` and `pipeline`, from nothing, in TEST_LAB_DIR (default
  * .lab-test). LAB_KEEP=1 uses a running one and leaves it running.
  */
 export default async function globalLab(project: TestProject): Promise<() => Promise<void>> {

@@ -1,0 +1,59 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { useLab } from '../support/lab.ts'
+import { answersOf, operationsOf } from './answers.ts'
+import { type FuzzedApi, fuzzedReadApi, fuzzedWriteApi } from './apis.ts'
+import { fuzz, installSchemathesis } from './schemathesis.ts'
+
+/** `npm run fuzz` tries many more; FUZZ_SEED repeats a run. */
+const CASES = Number(process.env.FUZZ_CASES ?? 25)
+const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000)
+/** Generous: a hanging run must end some time. A case takes a few milliseconds, waiting for a revision 1 s. */
+const LIMIT_MS = 300_000 + CASES * 10_000
+
+const lab = useLab()
+let tool: string
+beforeAll(async () => {
+  tool = await installSchemathesis()
+})
+
+describe.each([
+  { name: 'write API', start: fuzzedWriteApi, config: 'write-api.toml', mayBe503: [] as string[] },
+  {
+    name: 'public read API',
+    start: fuzzedReadApi,
+    config: 'read-api.toml',
+    mayBe503: ['GET /notes/:noteId'],
+  },
+])('$name', ({ start, config, mayBe503 }) => {
+  test(
+    'whatever is sent, the answer is documented and no failure of the server',
+    async () => {
+      await using api: FuzzedApi = await start(lab)
+      const { url } = api.service
+      const report = await fuzz(tool, { url, token: api.token, config, seed: SEED, cases: CASES })
+      const { generated } = report.test_cases
+      process.stdout.write(
+        `fuzz ${config}: seed ${report.seed}, ${report.operations.tested} operations, ${generated} cases, ${report.failures.length} failures\n`,
+      )
+      expect(report.failures, report.text).toEqual([])
+      expect(report.errors, report.text).toEqual([])
+      expect(report.complete).toBe(true)
+
+      // Not by the tool's word alone: what the process itself says about its answers.
+      const answers = await answersOf(url)
+      const operations = await operationsOf(url)
+      expect(report.operations).toMatchObject({ total: operations.length, tested: operations.length })
+      const succeeded = answers
+        .filter(({ status }) => status < 300)
+        .map((answer) => `${answer.method} ${answer.route}`)
+      expect(succeeded).toEqual(expect.arrayContaining(operations))
+      const failed = answers.filter(
+        ({ method, route, status }) =>
+          status >= 500 && !(status === 503 && mayBe503.includes(`${method} ${route}`)),
+      )
+      expect(failed).toEqual([])
+      expect(api.service.lines.filter((line) => line.includes('"msg":"request failed"'))).toEqual([])
+    },
+    LIMIT_MS,
+  )
+})

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import { withClient } from '../../database/connection.ts'
+import type { Lab } from '../support/lab.ts'
+import { type ScratchDatabase, scratchProjection, scratchSource } from '../support/scratch-database.ts'
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
+
+/** Notes that the examples of the OpenAPI documents name, so that some generated requests find something. */
+const EXAMPLE_NOTE = 'release-notes-4.2'
+
+/** One API to be fuzzed: a process of its own on databases of its own, so that no request can hurt the lab. */
+export type FuzzedApi = AsyncDisposable & {
+  readonly service: ServiceProcess
+  /** Every role: what is tried is what a client with full rights may send. Undefined for the public API. */
+  readonly token: string | undefined
+}
+
+/** Bounded: the limits themselves have tests of their own, and a fuzz run that hits them tests nothing else. */
+const UNLIMITED = '1000000'
+
+export async function fuzzedWriteApi(lab: Lab): Promise<FuzzedApi> {
+  await using stack = new AsyncDisposableStack()
+  const source = stack.use(await scratchSource(lab))
+  const service = stack.use(
+    await startServiceProcess('services/write-api/main.ts', {
+      ...lab.environment('write-api'),
+      SOURCE_DATABASE_URL: source.urlOf('notes_write_api'),
+      WRITE_RATE_LIMIT_PER_SECOND: UNLIMITED,
+    }),
+  )
+  const token = await lab.token({
+    subject: 'fuzz',
+    roles: ['editor', 'operator', 'reader'],
+    expiresInSeconds: 86_400,
+  })
+  await saveExamples(service.url, token)
+  const owned = stack.move()
+  return { service, token, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** The example note in two revisions. */
+async function saveExamples(url: string, token: string): Promise<void> {
+  for (const revision of [1, 2]) {
+    const response = await fetch(`${url}/notes`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+      },
+      body: JSON.stringify({ noteId: EXAMPLE_NOTE, revision, title: 't', type: 'article', body: 'b' }),
+    })
+    if (response.status !== 202) throw new Error(`the example was answered ${response.status}`)
+  }
+}
+
+export async function fuzzedReadApi(lab: Lab): Promise<FuzzedApi> {
+  await using stack = new AsyncDisposableStack()
+  const projection = stack.use(await scratchProjection(lab))
+  await fillCatalog(projection)
+  const service = stack.use(
+    await startServiceProcess('services/read-api/main.ts', {
+      ...lab.environment('read-api'),
+      PROJECTION_DATABASE_URL: projection.urlOf('projection_read_api'),
+    }),
+  )
+  const owned = stack.move()
+  return { service, token: undefined, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** The example note, enough others for several pages, and withdrawn ones. */
+const fillCatalog = (projection: ScratchDatabase<string>) =>
+  withClient(projection.urlOf('projection_owner'), 'test', (client) =>
+    client.query(
+      `INSERT INTO catalog.notes (generation, note_id, revision, event_id, title, type, body, visibility, revised_at)
+       SELECT 1, CASE i WHEN 0 THEN $1 ELSE 'note-' || i END, 7 + i % 3, gen_random_uuid(), 't', 'article', 'b',
+              CASE WHEN i % 10 = 9 THEN 'withdrawn' ELSE 'public' END, now() - make_interval(mins => i)
+       FROM generate_series(0, 199) AS i`,
+      [EXAMPLE_NOTE],
+    ),
+  )
