@@ -5,16 +5,12 @@ import { collectFacts } from './checker/collect/collect.ts'
 import { installObserver } from './checker/collect/observer.ts'
 import { readHistory } from './history.ts'
 
-/** Reading everything of a long run takes seconds; a topic that cannot be read to its end is no verdict. */
-const COLLECT_LIMIT_MS = 300_000
+const COLLECT_LIMIT_MS = 600_000
 
-/** Writes down every effect in the projection from now on. Before the first write of a run. */
+/** Before the first write: the run writes down every effect in the catalog itself. */
 export const watchEffects = (lab: Lab): Promise<void> => installObserver(lab.databases.projectionAdmin)
 
-/**
- * Judges a run whose pipeline is at rest, by its history and by what it left behind.
- * @throws when a part cannot be read, or the history is none
- */
+/** Reads what the run left behind, straight from the servers, and judges it with what the clients saw. */
 export async function judge(lab: Lab, historyFile: string): Promise<CheckReport> {
   const facts = await collectFacts({
     sourceUrl: lab.databases.source.notes_verifier,
