@@ -1,5 +1,5 @@
+import type { ConnectorStatus } from '../core/connect-client.ts'
 import type { Condition } from './alarms.ts'
-import type { ConnectorStatus } from './connect-client.ts'
 import type { RelayFacts } from './facts.ts'
 import { causesOf, classifyFailure, firstLineOf } from './failure.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ConnectClient, type ConnectorStatus, ConnectUnavailable } from '../core/connect-client.ts'
 import type { Pool } from '../core/database.ts'
-import { ConnectClient, type ConnectorStatus, ConnectUnavailable } from './connect-client.ts'
 import { type ConnectorDefinition, outboxConnector } from './definition.ts'
 import { classifyFailure, firstLineOf } from './failure.ts'
 import { readSourceFacts, slotFaultOf } from './slot.ts'

@@ -1,7 +1,7 @@
+import { ConnectClient, type ConnectorStatus } from '../core/connect-client.ts'
 import type { Pool } from '../core/database.ts'
 import { TopicIdentityReader } from '../core/kafka/topic-identity.ts'
 import type { EndOffsetReader, EndOffsets } from '../core/kafka/topics.ts'
-import { ConnectClient, type ConnectorStatus } from './connect-client.ts'
 import { ageMs, type Reading, type TopicReading, walShareOf } from './facts.ts'
 import { firstLineOf } from './failure.ts'
 import { readConfirmedHeartbeat, readSourceFacts, type SlotFault, slotFaultOf } from './slot.ts'

@@ -3,10 +3,10 @@
 // Everything it needs comes from the environment; it waits for each server itself.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { ConnectClient } from '../connectors/connect-client.ts'
 import { progressOf, RegistrationFailed, registerConnector } from '../connectors/register.ts'
 import { describeDifferences, ensureTopics } from '../connectors/topics.ts'
 import { ConfigError, loadConfig, PROCESS_VARIABLES } from '../core/config.ts'
+import { ConnectClient } from '../core/connect-client.ts'
 import { createPool } from '../core/database.ts'
 import { createLogger } from '../core/log.ts'
 import { StartupError } from '../core/service.ts'

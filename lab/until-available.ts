@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConnectUnavailable } from '../connectors/connect-client.ts'
+import { ConnectUnavailable } from '../core/connect-client.ts'
 import { isTransientDatabaseError } from '../core/database.ts'
 import { KafkaUnavailable } from '../core/kafka/topics.ts'
 import { RegistryUnavailable } from '../core/registry.ts'

@@ -1,5 +1,5 @@
+import type { ConnectorStatus } from '../../core/connect-client.ts'
 import type { EndOffsets } from '../../core/kafka/topics.ts'
-import type { ConnectorStatus } from '../connect-client.ts'
 import type { Reading, SkippedRevisions, TopicReading, WaitingIntent } from '../facts.ts'
 import type { SourceFacts } from '../slot.ts'
 import type { Evidence } from './evidence.ts'

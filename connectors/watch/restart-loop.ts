@@ -1,5 +1,5 @@
+import { type ConnectClient, type ConnectorStatus, ConnectUnavailable } from '../../core/connect-client.ts'
 import type { Logger } from '../../core/log.ts'
-import { type ConnectClient, type ConnectorStatus, ConnectUnavailable } from '../connect-client.ts'
 import { slotFaultOf } from '../slot.ts'
 import { lastRead, type Observation, timed } from './observation.ts'
 import { decideRestart, type Failures, NO_RESTARTS, type RestartDecision } from './restart.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ConnectorStatus } from '../../../connectors/connect-client.ts'
 import type { RelayFacts } from '../../../connectors/facts.ts'
 import { slotFaultOf } from '../../../connectors/slot.ts'
 import { judgeRelay } from '../../../connectors/verdict.ts'
+import type { ConnectorStatus } from '../../../core/connect-client.ts'
 import { ago, HOLDER, sourceFacts } from './source-facts.ts'
 
 const running: ConnectorStatus = { connector: { state: 'RUNNING' }, tasks: [{ id: 0, state: 'RUNNING' }] }

@@ -57,6 +57,20 @@ export class ConnectClient {
     await this.#ask('POST', path, z.unknown())
   }
 
+  /** Ends the tasks and keeps the configuration; only a stopped connector's offsets can be deleted. */
+  async stop(name: string): Promise<void> {
+    await this.#ask('PUT', `/connectors/${encodeURIComponent(name)}/stop`, z.unknown())
+  }
+
+  async resume(name: string): Promise<void> {
+    await this.#ask('PUT', `/connectors/${encodeURIComponent(name)}/resume`, z.unknown())
+  }
+
+  /** Forgets where a stopped connector was in its source. @throws ConnectRefused when it is not stopped. */
+  async deleteOffsets(name: string): Promise<void> {
+    await this.#ask('DELETE', `/connectors/${encodeURIComponent(name)}/offsets`, z.unknown())
+  }
+
   async #ask<T>(method: string, path: string, shape: z.ZodType<T>, body?: unknown): Promise<T | undefined> {
     let response: Response
     let text: string
