@@ -1,0 +1,78 @@
+import { inTransaction, type Pool, type PoolClient } from '../../../core/database.ts'
+import { Problem } from '../../../core/problem.ts'
+import { recordFinished, recordRequested } from '../actions/record.ts'
+import type { Decided, State } from './contract.ts'
+import { decide, type Verb } from './decide.ts'
+
+export type DecisionRequest = {
+  readonly verb: Verb
+  readonly id: string
+  readonly principal: string
+  readonly reason: string
+}
+
+/**
+ * Decides about one record: the decision, its effect on the record, and who and why, in one transaction.
+ * @throws Problem `not-found`; `action-refused` (409), and then nothing is recorded
+ */
+export const decideAbout = (projection: Pool, request: DecisionRequest): Promise<Decided> =>
+  inTransaction(projection, async (client) => {
+    const { verb, id, principal, reason } = request
+    const record = await lockRecord(client, id)
+    if (!record) throw new Problem('not-found', `There is no record ${id} in quarantine.`)
+    const decision = decide(verb, record.state)
+    if (decision.status === 'refused') {
+      throw new Problem('action-refused', decision.explanation, { extra: { state: record.state } })
+    }
+    const actionId = await recordRequested(client, {
+      action: `quarantine.${verb}`,
+      target: `quarantine/${id}`,
+      principal,
+      reason,
+      details: { consumer: record.consumer, noteId: record.note_id, revision: record.revision },
+    })
+    const { explanation } = decision
+    if (decision.status === 'no-effect') {
+      await recordFinished(client, actionId, {
+        status: 'no-effect',
+        result: { state: record.state, explanation },
+      })
+      return { actionId, quarantineId: id, state: record.state, status: 'no-effect', explanation }
+    }
+    await client.query(
+      `UPDATE quarantine.records
+       SET state = $2, action_id = $3,
+           resolved_at = CASE WHEN $2 = 'discarded' THEN clock_timestamp() END,
+           resolution = CASE WHEN $2 = 'discarded' THEN $4 END
+       WHERE id = $1`,
+      [id, decision.to, actionId, `Discarded: ${reason}`],
+    )
+    if (decision.to === 'redriving') {
+      return { actionId, quarantineId: id, state: 'redriving', status: 'requested', explanation }
+    }
+    if (record.state === 'redriving' && record.action_id) {
+      await recordFinished(client, record.action_id, {
+        status: 'no-effect',
+        result: { state: 'discarded', explanation: 'Discarded before it was tried again.' },
+      })
+    }
+    await recordFinished(client, actionId, { status: 'done', result: { state: 'discarded', explanation } })
+    return { actionId, quarantineId: id, state: 'discarded', status: 'done', explanation }
+  })
+
+type Locked = {
+  state: State
+  consumer: string
+  note_id: string | null
+  revision: number | null
+  action_id: string | null
+}
+
+/** Two operators, or an operator and the projector, decide one after the other. */
+async function lockRecord(client: PoolClient, id: string): Promise<Locked | undefined> {
+  const { rows } = await client.query<Locked>(
+    'SELECT state, consumer, note_id, revision, action_id FROM quarantine.records WHERE id = $1 FOR UPDATE',
+    [id],
+  )
+  return rows[0]
+}
