@@ -71,3 +71,11 @@ ensure_prerequisites() {
   lock="${TMPDIR:-/tmp}/notes-packages-$(id -u)-$(pwd | cksum | cut -d' ' -f1).lock"
   (flock 8 && install_packages 8>&-) 8>>"$lock"
 }
+
+# What only tests need. Lacking, the test that needs it fails and says so; the others run.
+ensure_test_prerequisites() {
+  if ! python3 -c 'import ensurepip, venv' >/dev/null 2>&1; then
+    apt_install python3 python3-venv ||
+      say "python3-venv is not installed; the fuzz run needs it: sudo apt-get install -y python3-venv"
+  fi
+}
