@@ -16,10 +16,5 @@ ALTER TABLE outbox ADD PRIMARY KEY (note_id, revision) INCLUDE (event_id);
 ALTER TABLE note_revisions ADD FOREIGN KEY (note_id) REFERENCES notes;
 ALTER TABLE outbox ADD FOREIGN KEY (note_id, revision) REFERENCES note_revisions;
 
--- 64 bits of a row; the rows of a range are combined with bit_xor, in any order. The same function exists in
--- the projection database. STABLE, as convert_to is: so it is inlined into the statement.
-CREATE FUNCTION row_hash(row_text text) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
-  RETURN substring(sha256(convert_to(row_text, 'UTF8')) FOR 8)::bigint;
-
-REVOKE EXECUTE ON FUNCTION row_hash FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION row_hash, content_digest TO notes_verifier;
+-- For digests that are computed again from the stored columns.
+GRANT EXECUTE ON FUNCTION content_digest TO notes_verifier;

@@ -1,4 +1,4 @@
-import type { RevisionKey } from './intent-facts.ts'
+import type { RevisionKey } from './revision-facts.ts'
 
 type Committed = RevisionKey & { readonly committedAt: Date | null }
 

@@ -1,10 +1,11 @@
 import type { Pool } from '../../../core/database.ts'
 import { inCommitOrder } from './commit-order.ts'
-import { type RevisionFacts, readRevisionFacts } from './intent-facts.ts'
-import { intentDigests, readBounds, recordDigests } from './range-digests.ts'
-import { differingRanges, type Range, rangeAt } from './ranges.ts'
-import { type EventKey, readIntents, readRecords } from './rows.ts'
+import { recordDigests } from './projection-digests.ts'
+import { differingRanges, type Range, rangesBetween } from './ranges.ts'
+import { type RevisionFacts, readRevisionFacts } from './revision-facts.ts'
+import { type EventKey, readRecords, readRevisions } from './rows.ts'
 import { onSnapshot } from './snapshot.ts'
+import { intentDigests, type Reader, readBounds } from './source-digests.ts'
 
 /** An intent that no consumer has seen a record of. */
 export type MissingIntent = EventKey & RevisionFacts
@@ -34,12 +35,12 @@ export async function intentsWithoutRecord(
 ): Promise<MissingIntents> {
   return onSnapshot(databases.projection, (projection) =>
     onSnapshot(databases.source, async (source) => {
-      const bounds = await readBounds(source)
+      const ranges = rangesBetween(await readBounds(source))
       const [intents, records] = await Promise.all([
-        intentDigests(source, bounds),
-        recordDigests(projection, bounds),
+        intentDigests(source, ranges),
+        recordDigests(projection, ranges),
       ])
-      const open = differingRanges(intents, records).map((number) => rangeAt(bounds, number))
+      const open = differingRanges(intents, records).flatMap((number) => ranges[number] ?? [])
       const missing: EventKey[] = []
       for (let at = 0; at < open.length && missing.length <= limit; at += RANGES_AT_ONCE) {
         missing.push(...(await missingIn(source, projection, open.slice(at, at + RANGES_AT_ONCE))))
@@ -57,12 +58,13 @@ export async function intentsWithoutRecord(
   )
 }
 
-async function missingIn(
-  source: Parameters<typeof readIntents>[0],
-  projection: Parameters<typeof readRecords>[0],
-  ranges: readonly Range[],
-): Promise<EventKey[]> {
-  const [intents, records] = await Promise.all([readIntents(source, ranges), readRecords(projection, ranges)])
+async function missingIn(source: Reader, projection: Reader, ranges: readonly Range[]): Promise<EventKey[]> {
+  const [revisions, records] = await Promise.all([
+    readRevisions(source, ranges, false),
+    readRecords(projection, ranges),
+  ])
   const seen = new Set(records.map(keyOf))
-  return intents.filter((intent) => !seen.has(keyOf(intent)))
+  return revisions
+    .flatMap(({ noteId, revision, eventId }) => (eventId === null ? [] : [{ noteId, revision, eventId }]))
+    .filter((intent) => !seen.has(keyOf(intent)))
 }

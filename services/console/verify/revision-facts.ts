@@ -1,5 +1,5 @@
 import { int4Array, textArray } from '../../../core/postgres-arrays.ts'
-import type { Reader } from './range-digests.ts'
+import type { Reader } from './source-digests.ts'
 
 export type RevisionKey = { readonly noteId: string; readonly revision: number }
 

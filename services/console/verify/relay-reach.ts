@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from '../../../core/database.ts'
+import type { EndOffsets } from '../../../core/kafka/topics.ts'
+import { parseLsn } from '../../../core/lsn.ts'
+import { ALLOWED_DELAY_MS } from '../../../core/note.ts'
+
+/** How far the relay is, for everything that was committed before it was asked. */
+export type RelayReach =
+  /** Nothing that was committed before comes from this slot by itself. */
+  | { readonly status: 'slot-missing' | 'slot-lost' | 'slot-foreign' }
+  /** The slot has confirmed a position after all of it. */
+  | { readonly status: 'passed'; readonly incarnation: number }
+  | { readonly status: 'behind'; readonly incarnation: number }
+
+/** Whether audit has read the topic to an end that was read after the relay's reach. */
+export type AuditReach = 'passed' | 'behind' | 'topic-unreadable'
+
+const EVERY_MS = 200
+
+/** Waits until the slot has confirmed the position that the WAL has now, at most for the allowed delay. */
+export async function relayReach(source: Pool, slotName: string, signal: AbortSignal): Promise<RelayReach> {
+  const { rows } = await source.query<{ lsn: string }>('SELECT pg_current_wal_insert_lsn()::text AS lsn')
+  const target = parseLsn(rows[0]?.lsn ?? '')
+  const endAtMs = performance.now() + ALLOWED_DELAY_MS.commitToBroker
+  for (;;) {
+    const slot = await readSlot(source, slotName)
+    if (slot.status !== 'there') return slot
+    const { incarnation, confirmed, active } = slot
+    if (confirmed !== null && parseLsn(confirmed) >= target) return { status: 'passed', incarnation }
+    if (!active || performance.now() > endAtMs) return { status: 'behind', incarnation }
+    await sleep(EVERY_MS, undefined, { signal })
+  }
+}
+
+type SlotNow =
+  | Extract<RelayReach, { status: 'slot-missing' | 'slot-lost' | 'slot-foreign' }>
+  | {
+      readonly status: 'there'
+      readonly incarnation: number
+      readonly confirmed: string | null
+      readonly active: boolean
+    }
+
+/** The slot counts only as the one that setup or recovery recorded last: see docs/adr/0006-slot-identity.md. */
+async function readSlot(source: Pool, slotName: string): Promise<SlotNow> {
+  const { rows } = await source.query(
+    `SELECT recorded.incarnation, slot.slot_name IS NOT NULL AS there, slot.active,
+            slot.two_phase_at IS NOT DISTINCT FROM recorded.identity_lsn AS is_recorded,
+            slot.wal_status = 'lost' OR slot.invalidation_reason IS NOT NULL AS lost,
+            slot.confirmed_flush_lsn::text AS confirmed
+     FROM (SELECT 1) one
+     LEFT JOIN (SELECT incarnation, identity_lsn FROM relay_slots WHERE slot_name = $1
+                ORDER BY incarnation DESC LIMIT 1) recorded ON true
+     LEFT JOIN pg_replication_slots slot ON slot.slot_name = $1 AND slot.database = current_database()`,
+    [slotName],
+  )
+  const [row] = rows
+  if (!row.there || row.incarnation === null) return { status: 'slot-missing' }
+  if (row.lost) return { status: 'slot-lost' }
+  if (!row.is_recorded) return { status: 'slot-foreign' }
+  return { status: 'there', incarnation: row.incarnation, confirmed: row.confirmed, active: row.active }
+}
+
+/**
+ * Waits until audit has read everything that the topic holds now, at most for the allowed delay. A topic that
+ * ends before audit's progress is another one, or was cut: then nothing is known.
+ */
+export async function auditReach(
+  { projection, topic }: { readonly projection: Pool; readonly topic: string },
+  readEnds: () => Promise<EndOffsets>,
+  signal: AbortSignal,
+): Promise<AuditReach> {
+  const endAtMs = performance.now() + ALLOWED_DELAY_MS.brokerToCatalog
+  const ends = await attempt(readEnds)
+  if (!ends) return 'topic-unreadable'
+  for (;;) {
+    const progress = await readProgress(projection, topic)
+    if (hasPassed(progress, ends)) {
+      const later = await attempt(readEnds)
+      if (!later) return 'topic-unreadable'
+      return hasPassed(later, progress) ? 'passed' : 'behind'
+    }
+    if (performance.now() > endAtMs) return 'behind'
+    await sleep(EVERY_MS, undefined, { signal })
+  }
+}
+
+/** Are all of `now` at or past `ends`? Pure. A partition that `now` does not name is at 0. */
+export const hasPassed = (now: EndOffsets, ends: EndOffsets): boolean =>
+  Object.entries(ends).every(([partition, end]) => BigInt(now[partition] ?? 0) >= BigInt(end))
+
+const attempt = async (readEnds: () => Promise<EndOffsets>): Promise<EndOffsets | undefined> => {
+  try {
+    return await readEnds()
+  } catch {
+    return undefined
+  }
+}
+
+async function readProgress(projection: Pool, topic: string): Promise<EndOffsets> {
+  const { rows } = await projection.query<{ partition: number; next_offset: string }>(
+    'SELECT partition, next_offset::text FROM audit.progress WHERE topic = $1',
+    [topic],
+  )
+  return Object.fromEntries(rows.map((row) => [String(row.partition), row.next_offset]))
+}
