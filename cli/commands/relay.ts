@@ -1,15 +1,18 @@
 import type { Command } from 'commander'
 import { CliContext } from '../context.ts'
+import { registerRelayIncidents } from './relay-incidents.ts'
+import { registerRelayTopic } from './relay-topic.ts'
 
 export function registerRelay(program: Command): void {
   const relay = program
     .command('relay')
-    .description('Look at the relay: slot, connector, topic.')
+    .description('Look at the relay: slot, connector, topic; what was wrong, and what to do about it.')
     .addHelpText(
       'after',
       `
 Examples:
   bin/notesctl relay status
+  bin/notesctl relay incidents --since 12h
   bin/notesctl relay status --help`,
     )
   relay
@@ -32,4 +35,6 @@ Examples:
       const { relayStatus } = await import('../relay-status.ts')
       process.exitCode = await relayStatus(new CliContext(command))
     })
+  registerRelayIncidents(relay)
+  registerRelayTopic(relay)
 }

@@ -5,8 +5,14 @@ import { createHttpApp } from '../../core/http-app.ts'
 import { type Problem, unavailable } from '../../core/problem.ts'
 import { rateLimit } from '../../core/rate-limit.ts'
 import { actionRoutes } from './actions/routes.ts'
+import { gapRoutes } from './gaps/routes.ts'
+import { incidentRoutes } from './incidents/routes.ts'
 import { consoleDocument } from './openapi.ts'
 import type { Admit, ConsoleParts } from './parts.ts'
+import { positionRoutes } from './positions/routes.ts'
+import { quarantineRoutes } from './quarantine/routes.ts'
+import { topicRoutes } from './topic/routes.ts'
+import { verifyRoutes } from './verify/routes.ts'
 
 const answers = async (pool: Pool): Promise<undefined> => {
   await pool.query('SELECT 1')
@@ -32,6 +38,12 @@ export function createConsole(parts: ConsoleParts): Express {
     },
     (app) => {
       actionRoutes(app, admit, parts)
+      verifyRoutes(app, admit, parts.verifications)
+      quarantineRoutes(app, admit, parts)
+      gapRoutes(app, admit, parts)
+      positionRoutes(app, admit, parts)
+      incidentRoutes(app, admit, parts)
+      topicRoutes(app, admit, parts)
     },
   )
 }

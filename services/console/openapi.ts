@@ -1,5 +1,11 @@
 import { type OpenApiDocument, openApiDocument } from '../../core/openapi.ts'
 import { actionPaths } from './actions/routes.ts'
+import { gapPaths } from './gaps/routes.ts'
+import { incidentPaths } from './incidents/routes.ts'
+import { positionPaths } from './positions/routes.ts'
+import { quarantinePaths } from './quarantine/openapi.ts'
+import { topicPaths } from './topic/routes.ts'
+import { verifyPaths } from './verify/openapi.ts'
 
 /** The OpenAPI 3.1 document of the operator API. Each part of the API describes its own paths. */
 export const consoleDocument = (): OpenApiDocument =>
@@ -12,6 +18,12 @@ export const consoleDocument = (): OpenApiDocument =>
     },
     {
       ...actionPaths,
+      ...verifyPaths,
+      ...quarantinePaths,
+      ...gapPaths,
+      ...incidentPaths,
+      ...positionPaths,
+      ...topicPaths,
     },
     true,
   )
