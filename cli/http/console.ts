@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
 import { CliFailure } from '../failure.ts'
 import { describe, expectBody, type HttpAnswer, type HttpClient } from './client.ts'
+import { retryAfterMs } from './retry.ts'
+
+const MAX_TURNS = 30
 
 type Clients = { readonly looking: HttpClient; readonly acting: HttpClient }
 
@@ -47,7 +51,7 @@ export class ConsoleApi {
   async act<T>(path: string, body: unknown, shape: z.ZodType<T>, what: string): Promise<T | undefined> {
     let answer: HttpAnswer
     try {
-      answer = await this.#clients.acting.request(path, { method: 'POST', json: body })
+      answer = await this.#askOnce(path, body)
     } catch (error) {
       if (!(error instanceof CliFailure) || error.reason !== 'unavailable') throw error
       throw new CliFailure(
@@ -59,6 +63,15 @@ export class ConsoleApi {
     if (answer.status === 404) return undefined
     if (answer.status < 200 || answer.status > 299) throw refused(what, answer)
     return expectBody(answer, shape, what)
+  }
+
+  /** Too many requests a second: nothing was done, and it may be asked again when the API says. */
+  async #askOnce(path: string, body: unknown): Promise<HttpAnswer> {
+    for (let turn = 0; ; turn++) {
+      const answer = await this.#clients.acting.request(path, { method: 'POST', json: body, answers: [429] })
+      if (answer.status !== 429 || turn === MAX_TURNS) return answer
+      await sleep(retryAfterMs(answer.headers.get('Retry-After'), Date.now()) ?? 1_000)
+    }
   }
 }
 
