@@ -1,11 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { registerActions } from './commands/actions.ts'
+import { registerGaps } from './commands/gaps.ts'
 import { registerImport } from './commands/import.ts'
 import { registerJourney, registerShow, registerWatch } from './commands/note.ts'
+import { registerPositions } from './commands/positions.ts'
 import { registerPublish } from './commands/publish.ts'
+import { registerQuarantine } from './commands/quarantine.ts'
 import { registerRelay } from './commands/relay.ts'
 import { registerToken } from './commands/token.ts'
 import { registerTopic } from './commands/topic.ts'
+import { registerVerify } from './commands/verify.ts'
 import { CliFailure, EXIT_CODES } from './failure.ts'
 import { httpAddress } from './options.ts'
 import { printable } from './output.ts'
@@ -52,6 +56,10 @@ registerToken(program)
 registerTopic(program)
 registerRelay(program)
 registerActions(program)
+registerVerify(program)
+registerPositions(program)
+registerGaps(program)
+registerQuarantine(program)
 
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) {

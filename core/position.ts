@@ -111,3 +111,7 @@ function alarmOf(reason: StopReason, place: Place, extent: Extent, progress: Pro
     message: `${what} Nothing of this partition is applied until a person decides. What is missing: notesctl verify. To go on from offset ${earliest} of what is there now: ${run}; the projector goes on within seconds. See docs/runbook.md, "A partition is not read on".`,
   }
 }
+
+/** The consumer group of a consumer's generation; `prefix` is CONSUMER_GROUP_PREFIX. */
+export const groupIdOf = (prefix: string, consumer: ConsumerName, generation: number): string =>
+  consumer === 'catalog' ? `${prefix}-catalog-${generation}` : `${prefix}-audit`

@@ -2,21 +2,42 @@ import { bearerAuthentication } from '../../core/auth.ts'
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
 import { createPool } from '../../core/database.ts'
 import { startHttpServer } from '../../core/http-server.ts'
+import { EndOffsetReader } from '../../core/kafka/topics.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
 import { createConsole } from './app.ts'
+import { Verifications } from './verify/runs.ts'
+import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
+import { verify } from './verify/verification.ts'
 
 const logger = createLogger('console', 'info')
 
 await runService(logger, async (onStop) => {
   const config = loadConfig(PROCESS_VARIABLES.console)
   logger.level = config.LOG_LEVEL
-  const pool = (name: string, url: string) => {
-    const opened = createPool({ url, applicationName: 'console', size: config.DATABASE_POOL_SIZE }, logger)
+  const pool = (name: string, url: string, limits: { readonly statementTimeoutMs?: number } = {}) => {
+    const opened = createPool(
+      { url, applicationName: 'console', size: config.DATABASE_POOL_SIZE, ...limits },
+      logger,
+    )
     onStop(`${name} pool`, () => opened.end())
     return opened
   }
+  const long = { statementTimeoutMs: STATEMENT_LIMIT_MS }
+  const verifySource = pool('source verifier', config.SOURCE_VERIFIER_DATABASE_URL, long)
+  const verifyProjection = pool('projection verifier', config.PROJECTION_VERIFIER_DATABASE_URL, long)
+  const ends = new EndOffsetReader({ brokers: config.KAFKA_BROKERS, clientId: 'console', logger })
+  onStop('Kafka', () => ends.close())
+  const verified = {
+    source: verifySource,
+    projection: verifyProjection,
+    topic: config.KAFKA_TOPIC,
+    slotName: config.RELAY_SLOT_NAME,
+    readEnds: () => ends.read(config.KAFKA_TOPIC),
+  }
+  const verifications = new Verifications((scope, signal) => verify(verified, scope, signal), logger)
+  onStop('verifications', () => verifications.stop())
   const app = createConsole({
     logger,
     metrics: createMetrics('console'),
@@ -28,10 +49,15 @@ await runService(logger, async (onStop) => {
     requestsPerSecond: config.CONSOLE_RATE_LIMIT_PER_SECOND,
     source: pool('source', config.SOURCE_DATABASE_URL),
     projection: pool('projection', config.PROJECTION_DATABASE_URL),
-    verifySource: pool('source verifier', config.SOURCE_VERIFIER_DATABASE_URL),
-    verifyProjection: pool('projection verifier', config.PROJECTION_VERIFIER_DATABASE_URL),
+    verifySource,
+    verifyProjection,
+    verifications,
     recoverSource: pool('recovery', config.RELAY_RECOVERY_DATABASE_URL),
-    kafka: { brokers: config.KAFKA_BROKERS, topic: config.KAFKA_TOPIC },
+    kafka: {
+      brokers: config.KAFKA_BROKERS,
+      topic: config.KAFKA_TOPIC,
+      groupPrefix: config.CONSUMER_GROUP_PREFIX,
+    },
     relay: {
       connectUrl: config.CONNECT_URL,
       connector: config.CONNECTOR_NAME,

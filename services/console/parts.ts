@@ -3,6 +3,7 @@ import type { Authenticate } from '../../core/auth.ts'
 import type { Pool } from '../../core/database.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Registry } from '../../core/metrics.ts'
+import type { Verifications } from './verify/runs.ts'
 
 /** What the parts of the operator API work with; made in main.ts. A pool connects when it is first used. */
 export type ConsoleParts = {
@@ -16,9 +17,15 @@ export type ConsoleParts = {
   /** As the verifier: reads both sides and nothing else. */
   readonly verifySource: Pool
   readonly verifyProjection: Pool
+  readonly verifications: Verifications
   /** As the role that may make the replication slot anew. */
   readonly recoverSource: Pool
-  readonly kafka: { readonly brokers: readonly string[]; readonly topic: string }
+  readonly kafka: {
+    readonly brokers: readonly string[]
+    readonly topic: string
+    /** Start of the projector's consumer group names. */
+    readonly groupPrefix: string
+  }
   readonly relay: { readonly connectUrl: string; readonly connector: string; readonly slotName: string }
 }
 

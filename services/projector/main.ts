@@ -9,6 +9,7 @@ import { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import type { ReadinessCheck } from '../../core/operations.ts'
+import { groupIdOf } from '../../core/position.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import { runService } from '../../core/service.ts'
 import { auditConsumption } from './audit/consumption.ts'
@@ -98,10 +99,10 @@ await runService(logger, async (onStop, fail) => {
         ...catalogConsumption(decoder, CATALOG_GENERATION),
         afterQuarantine: config.CATALOG_AFTER_QUARANTINE,
       },
-      `${config.CONSUMER_GROUP_PREFIX}-catalog-${CATALOG_GENERATION}`,
+      groupIdOf(config.CONSUMER_GROUP_PREFIX, 'catalog', CATALOG_GENERATION),
       watchGaps,
     ),
-    ...start(auditConsumption, `${config.CONSUMER_GROUP_PREFIX}-audit`),
+    ...start(auditConsumption, groupIdOf(config.CONSUMER_GROUP_PREFIX, 'audit', 1)),
   ]
   const app = createOperationsApp({ logger, metrics: registry, checks })
   const server = await startHttpServer(app, config.HOST, config.PORT)

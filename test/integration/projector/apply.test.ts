@@ -109,7 +109,7 @@ test('older revisions and repeated events change nothing that a reader sees, and
   expect(await stage.sql(seen, [noteId])).toEqual([{ records: 5 }])
 })
 
-test('revision 5 that never came leaves no trace when 7 is visible', async () => {
+test('revision 5 that never came is missing in inbox and ledger when 7 is visible, and named as a gap', async () => {
   const noteId = uniqueNoteId()
   await stage.publish(...[4, 6, 7].map((revision) => eventOf({ noteId, revision })))
   await stage.caughtUp()
@@ -120,6 +120,14 @@ test('revision 5 that never came leaves no trace when 7 is visible', async () =>
     [noteId],
   )
   expect(seen.map(({ revision }) => revision)).toEqual([4, 6, 7])
+  const gaps = await stage.sql(
+    'SELECT first_revision, last_revision FROM catalog.revision_gaps WHERE note_id = $1 ORDER BY 1',
+    [noteId],
+  )
+  expect(gaps).toEqual([
+    { first_revision: 1, last_revision: 3 },
+    { first_revision: 5, last_revision: 5 },
+  ])
 })
 
 test('a withdrawal hides a note, and an earlier revision that comes late does not bring it back', async () => {

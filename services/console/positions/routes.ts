@@ -1,0 +1,161 @@
+import type { Express } from 'express'
+import type { ZodOpenApiPathsObject } from 'zod-openapi'
+import { principalOf } from '../../../core/auth.ts'
+import { methodNotAllowed } from '../../../core/http-app.ts'
+import { TopicFacts, TopicMissing, type TopicState } from '../../../core/kafka/topic-facts.ts'
+import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
+import { jsonAnswer, problemAnswers } from '../../../core/openapi.ts'
+import { CONSUMERS, groupIdOf } from '../../../core/position.ts'
+import { Problem, unavailable } from '../../../core/problem.ts'
+import { valid } from '../../../core/validate.ts'
+import { actionBody, actionOf } from '../action-request.ts'
+import { ACTION_PROBLEMS, answerHeaders, CACHE_CONTROL, ROUTE_PROBLEMS } from '../documented.ts'
+import type { Admit, ConsoleParts } from '../parts.ts'
+import { acceptPositions } from './accept.ts'
+import { AcceptBody, AcceptedPositions, AcceptParams, Positions } from './contract.ts'
+import { positionsOf } from './list.ts'
+import { readLiveGeneration, readProgress, readStopped } from './read.ts'
+
+const KAFKA_LIMIT_MS = 3_000
+
+type Parts = Pick<ConsoleParts, 'projection' | 'kafka' | 'logger'>
+
+/** How far each consumer is beside what Kafka has, and what an operator decides when the two contradict. */
+export function positionRoutes(app: Express, admit: Admit, parts: Parts): void {
+  const { topic } = parts.kafka
+  app
+    .route('/positions')
+    .get(...admit, async (_req, res) => {
+      res.set('Cache-Control', CACHE_CONTROL).json(await listPositions(parts))
+    })
+    .all(methodNotAllowed('GET'))
+  app
+    .route('/positions/:consumer/accept')
+    .post(...admit, ...actionBody, async (req, res) => {
+      const { consumer } = valid(AcceptParams, req.params)
+      const { reason, partition } = actionOf(AcceptBody, req)
+      const found = await mustAnswer(topic, () => withFacts(parts, (facts) => facts.state()))
+      if (partition !== undefined && !found.partitions.has(partition)) {
+        throw new Problem('not-found', `${topic} has no partition ${partition}.`)
+      }
+      const request = { consumer, partition, topic, found, principal: principalOf(req).id, reason }
+      res.set('Cache-Control', CACHE_CONTROL).json(await acceptPositions(parts.projection, request))
+    })
+    .all(methodNotAllowed('POST'))
+}
+
+async function withFacts<T>({ kafka, logger }: Parts, ask: (facts: TopicFacts) => Promise<T>): Promise<T> {
+  const options = {
+    brokers: kafka.brokers,
+    clientId: 'console',
+    logger: logger.child({}, { level: 'fatal' }),
+  }
+  const facts = new TopicFacts(options, kafka.topic, KAFKA_LIMIT_MS)
+  try {
+    return await ask(facts)
+  } finally {
+    await facts.close()
+  }
+}
+
+async function mustAnswer<T>(topic: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof TopicMissing) {
+      throw new Problem('not-found', `Kafka has no topic ${topic}. The setup (bin/up) makes it.`)
+    }
+    if (error instanceof KafkaUnavailable) throw unavailable('Kafka does not answer.', error)
+    throw error
+  }
+}
+
+async function listPositions(parts: Parts): Promise<Positions> {
+  const { projection, kafka } = parts
+  const { topic, groupPrefix } = kafka
+  const generation = await readLiveGeneration(projection)
+  const stopped = await readStopped(projection, topic)
+  const stored = await Promise.all(
+    CONSUMERS.map(async (consumer) => ({
+      consumer,
+      generation: consumer === 'catalog' ? generation : 1,
+      progress: await readProgress(projection, consumer, topic),
+    })),
+  )
+  const groups = stored.flatMap(({ consumer, progress, generation: own }) =>
+    [...new Set([own, ...progress.map((row) => row.generation)])].map((each) =>
+      groupIdOf(groupPrefix, consumer, each),
+    ),
+  )
+  const asked = await askKafka(parts, groups)
+  return {
+    topic,
+    kafka: asked.state && { clusterId: asked.state.clusterId, topicId: asked.state.topicId },
+    kafkaProblem: asked.problem,
+    positions: stored.flatMap((facts) =>
+      positionsOf({
+        ...facts,
+        topic,
+        stopped,
+        kafka: asked.state,
+        committed: (each, partition) =>
+          asked.committed.get(groupIdOf(groupPrefix, facts.consumer, each))?.get(partition) ?? null,
+      }),
+    ),
+  }
+}
+
+type Asked = {
+  readonly state: TopicState | null
+  readonly committed: ReadonlyMap<string, ReadonlyMap<number, number | null>>
+  readonly problem: string | null
+}
+
+/** What the database knows is answered also while Kafka is away. */
+async function askKafka(parts: Parts, groups: readonly string[]): Promise<Asked> {
+  try {
+    return await withFacts(parts, async (facts) => {
+      const state = await facts.state()
+      const committed = new Map<string, ReadonlyMap<number, number | null>>()
+      for (const group of groups) committed.set(group, await facts.committed(group))
+      return { state, committed, problem: null }
+    })
+  } catch (error) {
+    if (!(error instanceof KafkaUnavailable)) throw error
+    const problem =
+      error instanceof TopicMissing ? `Kafka has no topic ${parts.kafka.topic}.` : 'Kafka does not answer.'
+    return { state: null, committed: new Map(), problem }
+  }
+}
+
+export const positionPaths: ZodOpenApiPathsObject = {
+  '/positions': {
+    get: {
+      operationId: 'listPositions',
+      summary: 'How far each consumer is in each partition, beside what Kafka has',
+      description: 'Role operator. What the projection knows is answered also while Kafka is away.',
+      responses: {
+        '200': jsonAnswer('Every partition of every consumer.', Positions, answerHeaders),
+        ...problemAnswers(...ROUTE_PROBLEMS),
+      },
+    },
+  },
+  '/positions/{consumer}/accept': {
+    post: {
+      operationId: 'acceptPositions',
+      summary: 'Go on, in partitions that are stopped, from the first record that Kafka has now',
+      description:
+        'Role operator. For a topic that was made anew, truncated or moved. Nothing is applied twice by it, and nothing that is gone comes back: look what is missing before and after.',
+      requestParams: { path: AcceptParams },
+      requestBody: { required: true, content: { 'application/json': { schema: AcceptBody } } },
+      responses: {
+        '200': jsonAnswer(
+          'What was accepted; nothing, when nothing was stopped.',
+          AcceptedPositions,
+          answerHeaders,
+        ),
+        ...problemAnswers(...ACTION_PROBLEMS, 'not-found'),
+      },
+    },
+  },
+}
