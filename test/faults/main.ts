@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { REPOSITORY } from '../../lab/paths.ts'
+import { stopLab } from '../../lab/start.ts'
 import { markdownOf, succeeded } from './report.ts'
 import { runFaults } from './run.ts'
 
@@ -62,8 +63,13 @@ type Flags = {
 const flags = program.opts<Flags>()
 const tell = (line: string) => void process.stdout.write(`${line}\n`)
 
-// The second projector is killed by its own exit handler; the lab stays up: LAB_DIR=<folder> bin/down
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(1))
+// The second projector ends with this process.
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(name, () => {
+    tell(`${name}: stopping the lab`)
+    void stopLab(path.resolve(flags.lab)).finally(() => process.exit(1))
+  })
+}
 
 tell(`seed ${flags.seed}`)
 const report = await runFaults({

@@ -1,3 +1,4 @@
+import os from 'node:os'
 import type { CheckReport } from './checker/check.ts'
 import type { RanFault } from './rounds.ts'
 
@@ -76,11 +77,14 @@ export function markdownOf(report: FaultReport): string {
     `| seed | ${report.seed} |`,
     `| schedule (SHA-256) | ${report.schedule.slice(0, 16)} |`,
     `| started | ${report.startedAt} |`,
+    `| machine | ${os.availableParallelism()} cores, ${Math.round(os.totalmem() / 2 ** 30)} GB; everything on it |`,
     `| length | ${(report.elapsedMs / 60_000).toFixed(1)} min, at ${report.ratePerSecond} turns of editors a second |`,
     `| faults | ${report.faults} in ${report.rounds} rounds |`,
     `| commands | ${report.commands}, in ${report.requests} requests |`,
     `| of them accepted, refused, given up | ${report.accepted}, ${report.refused}, ${report.abandoned} |`,
     `| violations | ${check ? check.total : 'not checked'} |`,
+    '',
+    `Again: \`npm run faults -- --seed ${report.seed} --duration ${Math.ceil(report.elapsedMs / 60_000)}m --rate ${report.ratePerSecond}\`. The same seed gives the same schedule; how many rounds fit in depends on the machine.`,
     '',
     '## Recovery',
     '',
@@ -101,7 +105,12 @@ export function markdownOf(report: FaultReport): string {
   ]
   if (check) {
     lines.push('## Checked', '', '| what | how many |', '|---|---|')
-    lines.push(...Object.entries(check.checked).map(([what, count]) => `| ${what} | ${count} |`), '')
+    const { entries, ...others } = check.checked
+    const rows = [
+      ...Object.entries(entries).map(([kind, count]) => [`answers and events of kind ${kind}`, count]),
+      ...Object.entries(others),
+    ]
+    lines.push(...rows.map(([what, count]) => `| ${what} | ${count ?? 'not watched'} |`), '')
   }
   if (report.unhealed.length > 0) {
     lines.push('## Not healed', '', ...report.unhealed.map((line) => `- ${line}`), '')

@@ -56,6 +56,8 @@ async function runOn(stage: FaultLab, options: RunOptions): Promise<FaultReport>
   const traffic = new Traffic({ stage, history, clock, random: random.fork('traffic'), ratePerSecond })
   const health: HealthParts = { stage, parts: new Parts(stage), traffic, clock }
 
+  using stack = new DisposableStack()
+  stack.defer(() => traffic.close())
   traffic.start()
   const unhealed: string[] = []
   const before = await untilWhole(health)
@@ -67,7 +69,6 @@ async function runOn(stage: FaultLab, options: RunOptions): Promise<FaultReport>
   tell(`no more writes; waiting until everything has arrived`)
   const rest = await settle(health)
   if (rest.status === 'broken') unhealed.push(...rest.obstacles.map((line) => `at the end: ${line}`))
-  traffic.close()
   await history.close()
 
   let check: CheckReport | undefined

@@ -103,6 +103,7 @@ export class Traffic {
   }
 
   close(): void {
+    clearInterval(this.#timer)
     for (const client of this.#clients) client.close()
   }
 

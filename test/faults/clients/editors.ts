@@ -41,8 +41,9 @@ export class Editors {
   readonly #counts = { commands: 0, requests: 0, accepted: 0, refused: 0, abandoned: 0 }
   readonly #statuses = new Map<string, number>()
   readonly #running = new Set<Promise<void>>()
-  /** Edits sent at least once: repeats of one are no further commands. */
+  /** Edits sent at least once, and those whose outcome is counted: repeats of one are no further commands. */
   readonly #sent = new WeakSet<Edit>()
+  readonly #concluded = new WeakSet<Edit>()
 
   constructor(parts: EditorsParts, prefix: string) {
     this.#parts = parts
@@ -134,22 +135,27 @@ export class Editors {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#send(edit)
       if (answer.outcome === 'accepted') {
-        this.#counts.accepted++
+        this.#conclude(edit, 'accepted')
         notes.accepted(edit.noteId, edit.revision)
         if (!answer.replayed) onAccepted(answer.eventId, edit)
         return answer
       }
       if (answer.outcome === 'refused' && isForGood(answer.status)) {
-        this.#counts.refused++
+        this.#conclude(edit, 'refused')
         if (answer.currentRevision) notes.learn(edit.noteId, answer.currentRevision)
         return answer
       }
       if (clock.now() - startedAt > PATIENCE_MS) {
-        this.#counts.abandoned++
+        this.#conclude(edit, 'abandoned')
         return undefined
       }
       await sleep(Math.min(2_000, 50 * 2 ** attempt))
     }
+  }
+
+  #conclude(edit: Edit, outcome: 'accepted' | 'refused' | 'abandoned'): void {
+    if (!this.#concluded.has(edit)) this.#counts[outcome]++
+    this.#concluded.add(edit)
   }
 
   async #send(edit: Edit): Promise<CommandAnswer> {
