@@ -84,8 +84,7 @@ export function bearerAuthentication(config: AuthConfig): Authenticate {
       return principal
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refuse('The token has expired. Ask for a new one.')
-      if (error instanceof errors.JWKSTimeout)
-        throw unavailable('The key set of the token issuer is away.', error)
+      if (isKeySetFailure(error)) throw unavailable('The key set of the token issuer is away.', error)
       if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
         throw refuse('The token is not valid here: check signature, issuer and audience.')
       }
@@ -94,6 +93,15 @@ export function bearerAuthentication(config: AuthConfig): Authenticate {
     }
   }
 }
+
+/**
+ * Says nothing about the token: the key set's address was silent, refused, or answered something else. jose
+ * gives the last two no class of their own (the generic error is thrown for nothing else).
+ */
+const isKeySetFailure = (error: unknown): boolean =>
+  error instanceof errors.JWKSTimeout ||
+  error instanceof errors.JWKSInvalid ||
+  (error instanceof errors.JOSEError && error.code === errors.JOSEError.code)
 
 const principals = new WeakMap<Request, Principal>()
 
