@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { CliContext } from '../context.ts'
 import { registerRelayIncidents } from './relay-incidents.ts'
+import { registerRelayRecover } from './relay-recover.ts'
 import { registerRelayTopic } from './relay-topic.ts'
 
 export function registerRelay(program: Command): void {
@@ -35,6 +36,7 @@ Examples:
       const { relayStatus } = await import('../relay-status.ts')
       process.exitCode = await relayStatus(new CliContext(command))
     })
+  registerRelayRecover(relay)
   registerRelayIncidents(relay)
   registerRelayTopic(relay)
 }

@@ -11,6 +11,7 @@ import { consoleDocument } from './openapi.ts'
 import type { Admit, ConsoleParts } from './parts.ts'
 import { positionRoutes } from './positions/routes.ts'
 import { quarantineRoutes } from './quarantine/routes.ts'
+import { recoveryRoutes } from './recovery/routes.ts'
 import { topicRoutes } from './topic/routes.ts'
 import { verifyRoutes } from './verify/routes.ts'
 
@@ -44,6 +45,7 @@ export function createConsole(parts: ConsoleParts): Express {
       positionRoutes(app, admit, parts)
       incidentRoutes(app, admit, parts)
       topicRoutes(app, admit, parts)
+      recoveryRoutes(app, admit, parts)
     },
   )
 }

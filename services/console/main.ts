@@ -7,6 +7,7 @@ import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
 import { createConsole } from './app.ts'
+import { RecoveryRunner } from './recovery/runner.ts'
 import { Verifications } from './verify/runs.ts'
 import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
 import { verify } from './verify/verification.ts'
@@ -38,6 +39,29 @@ await runService(logger, async (onStop) => {
   }
   const verifications = new Verifications((scope, signal) => verify(verified, scope, signal), logger)
   onStop('verifications', () => verifications.stop())
+  const source = pool('source', config.SOURCE_DATABASE_URL)
+  const recoverSource = pool('recovery', config.RELAY_RECOVERY_DATABASE_URL)
+  const kafka = {
+    brokers: config.KAFKA_BROKERS,
+    topic: config.KAFKA_TOPIC,
+    groupPrefix: config.CONSUMER_GROUP_PREFIX,
+  }
+  const relay = {
+    connectUrl: config.CONNECT_URL,
+    connector: config.CONNECTOR_NAME,
+    slotName: config.RELAY_SLOT_NAME,
+  }
+  const recoveries = new RecoveryRunner({
+    logger,
+    source,
+    verifySource,
+    verifyProjection,
+    recoverSource,
+    kafka,
+    relay,
+  })
+  recoveries.start()
+  onStop('recoveries', () => recoveries.stop())
   const app = createConsole({
     logger,
     metrics: createMetrics('console'),
@@ -47,22 +71,15 @@ await runService(logger, async (onStop) => {
       jwks: config.AUTH_JWKS,
     }),
     requestsPerSecond: config.CONSOLE_RATE_LIMIT_PER_SECOND,
-    source: pool('source', config.SOURCE_DATABASE_URL),
+    source,
     projection: pool('projection', config.PROJECTION_DATABASE_URL),
     verifySource,
     verifyProjection,
     verifications,
-    recoverSource: pool('recovery', config.RELAY_RECOVERY_DATABASE_URL),
-    kafka: {
-      brokers: config.KAFKA_BROKERS,
-      topic: config.KAFKA_TOPIC,
-      groupPrefix: config.CONSUMER_GROUP_PREFIX,
-    },
-    relay: {
-      connectUrl: config.CONNECT_URL,
-      connector: config.CONNECTOR_NAME,
-      slotName: config.RELAY_SLOT_NAME,
-    },
+    recoverSource,
+    onRecoveryBegun: () => recoveries.wake(),
+    kafka,
+    relay,
   })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('HTTP server', () => server.close())

@@ -4,6 +4,7 @@ import { gapPaths } from './gaps/routes.ts'
 import { incidentPaths } from './incidents/routes.ts'
 import { positionPaths } from './positions/routes.ts'
 import { quarantinePaths } from './quarantine/openapi.ts'
+import { recoveryPaths } from './recovery/routes.ts'
 import { topicPaths } from './topic/routes.ts'
 import { verifyPaths } from './verify/openapi.ts'
 
@@ -24,6 +25,7 @@ export const consoleDocument = (): OpenApiDocument =>
       ...incidentPaths,
       ...positionPaths,
       ...topicPaths,
+      ...recoveryPaths,
     },
     true,
   )

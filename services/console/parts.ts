@@ -20,6 +20,8 @@ export type ConsoleParts = {
   readonly verifications: Verifications
   /** As the role that may make the replication slot anew. */
   readonly recoverSource: Pool
+  /** Told that a recovery of the relay was begun. */
+  readonly onRecoveryBegun: () => void
   readonly kafka: {
     readonly brokers: readonly string[]
     readonly topic: string

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConnectRefused, ConnectUnavailable } from '../../../core/connect-client.ts'
+import { isTransientDatabaseError, type Pool } from '../../../core/database.ts'
+import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
+import { stepAfter } from './plan.ts'
+import { type RecoveryParts, STEP_WORK, StepWaits } from './steps.ts'
+import { advance, noteWaiting, readRecovery, readUnfinished, type Stored } from './store.ts'
+
+/** Any constant; one operator API at a time does the steps. */
+const RECOVERY_LOCK = 7_203_116_147
+const IDLE_MS = 5_000
+const AGAIN_MS = 1_000
+
+/**
+ * Does unfinished recoveries, step by step, until it is stopped: those that are asked for, and those that an
+ * operator API left unfinished when it ended.
+ */
+export class RecoveryRunner {
+  readonly #parts: RecoveryParts
+  readonly #stopped = new AbortController()
+  #wake = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** A recovery was begun: it does not wait for the next look. */
+  wake(): void {
+    this.#wake.abort()
+  }
+
+  /** Resolves when what was under way is cut off; it is gone on with by the next operator API. */
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { source, relay, logger } = this.#parts
+    while (!this.#stopped.signal.aborted) {
+      try {
+        const unfinished = await readUnfinished(source, relay.slotName)
+        if (unfinished) await withLock(source, () => this.#finish(unfinished.id))
+      } catch (error) {
+        if (!this.#stopped.signal.aborted)
+          logger.warn({ err: error }, 'the recovery of the relay was interrupted')
+      }
+      const either = AbortSignal.any([this.#stopped.signal, this.#wake.signal])
+      await sleep(IDLE_MS, undefined, { signal: either }).catch(() => undefined)
+      this.#wake = new AbortController()
+    }
+  }
+
+  async #finish(id: string): Promise<void> {
+    const { source, logger } = this.#parts
+    const { signal } = this.#stopped
+    while (!signal.aborted) {
+      const recovery = await readRecovery(source, id)
+      if (!recovery || recovery.finishedAt) return
+      try {
+        await this.#step(recovery)
+        continue
+      } catch (error) {
+        if (signal.aborted) return
+        const waits = whyItWaits(error)
+        if (!waits)
+          logger.error({ err: error, recovery: id, step: recovery.step }, 'a step of the recovery failed')
+        await noteWaiting(
+          source,
+          id,
+          waits ?? 'Something unexpected happened; see the log of the operator API.',
+        )
+      }
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  async #step(recovery: Stored): Promise<void> {
+    const { source, logger } = this.#parts
+    const result = await STEP_WORK[recovery.step](this.#parts, recovery, this.#stopped.signal)
+    if (result === 'again') return
+    logger.info({ recovery: recovery.id, step: recovery.step }, 'a step of the recovery is done')
+    const next = stepAfter(recovery.step)
+    if (result === 'done' && next) await advance(source, recovery.id, next)
+  }
+}
+
+function whyItWaits(error: unknown): string | undefined {
+  const isExplained = [StepWaits, ConnectUnavailable, ConnectRefused, KafkaUnavailable].some(
+    (kind) => error instanceof kind,
+  )
+  if (isExplained) return (error as Error).message
+  return isTransientDatabaseError(error) ? 'A database is away or busy.' : undefined
+}
+
+/** Runs `work` when no other operator API does; the lock ends with its connection. */
+async function withLock(source: Pool, work: () => Promise<void>): Promise<void> {
+  const client = await source.connect()
+  const onError = () => undefined
+  client.on('error', onError)
+  try {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [RECOVERY_LOCK])
+    if (rows[0].locked) await work()
+  } finally {
+    client.off('error', onError)
+    // Closed, not returned: the lock must end whatever became of the connection.
+    client.release(true)
+  }
+}
