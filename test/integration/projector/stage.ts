@@ -6,8 +6,9 @@ import { SHIPPED_SCHEMA } from '../../../core/event-schema.ts'
 import { createKafka } from '../../../core/kafka/client.ts'
 import { createLogger } from '../../../core/log.ts'
 import type { NoteEvent } from '../../../core/note.ts'
+import type { ProjectionRole } from '../../../database/roles.ts'
 import type { Lab } from '../../support/lab.ts'
-import { scratchProjection } from '../../support/scratch-database.ts'
+import { type ScratchDatabase, scratchProjection } from '../../support/scratch-database.ts'
 import { waitFor } from '../../support/wait.ts'
 import { type ProjectorInstance, startProjector } from './instance.ts'
 
@@ -25,6 +26,7 @@ export type Stage = AsyncDisposable & {
   readonly lab: Lab
   readonly topic: string
   readonly subject: string
+  readonly database: ScratchDatabase<ProjectionRole>
   /** Of the superuser of the projection server. */
   readonly databaseUrl: string
   readonly admin: Admin
@@ -72,6 +74,7 @@ export async function openStage(lab: Lab): Promise<Stage> {
     lab,
     topic: name,
     subject,
+    database,
     databaseUrl: database.adminUrl,
     admin,
     groups: { catalog: `${name}-catalog-1`, audit: `${name}-audit` },
