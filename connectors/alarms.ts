@@ -225,7 +225,7 @@ export const ALARMS = {
     check: 'heartbeat',
     owner: 'relay',
     severity: 'warning',
-    graceMs: 5_000,
+    graceMs: 10_000,
     hint: "The connector writes one each second; look for heartbeat errors in Connect's log.",
     run: STATUS,
   },
