@@ -84,6 +84,15 @@ export const VARIABLES = {
     .max(1_000_000)
     .default(2_000)
     .describe('Requests per second and token subject that the write API takes; above it answers 429.'),
+  READ_RATE_LIMIT_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(2_000)
+    .describe(
+      'Requests per second and client address that the public read API takes; above it answers 429. Behind a proxy all clients have its address: set it to what the proxy may send.',
+    ),
   CONSOLE_RATE_LIMIT_PER_SECOND: z.coerce
     .number()
     .int()
@@ -140,6 +149,7 @@ export const PROCESS_VARIABLES = {
     'DATABASE_POOL_SIZE',
     'KAFKA_TOPIC',
     'WRITE_API_URL',
+    'READ_RATE_LIMIT_PER_SECOND',
   ],
   console: [
     'HOST',

@@ -2,14 +2,18 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import { answerClientErrors } from './http-client-error.ts'
+import { cutSlowReaders, limitConnectionsOfEachClient } from './http-clients.ts'
 
 /** Limits that no client can stretch; slow or greedy ones are cut by the server itself. */
 export const HTTP_LIMITS = {
   headerBytes: 16_384,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  /** From when the answer is ready until the client has taken all of it. */
+  answerTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2_000,
+  connectionsPerClient: 1_000,
   drainMs: 10_000,
 } as const
 
@@ -31,6 +35,8 @@ export async function startHttpServer(app: Express, host: string, port: number):
     app,
   )
   server.maxConnections = HTTP_LIMITS.maxConnections
+  limitConnectionsOfEachClient(server, HTTP_LIMITS.connectionsPerClient)
+  cutSlowReaders(server, HTTP_LIMITS.answerTimeoutMs)
   answerClientErrors(server)
   // Without a listener Node answers an unknown Expect with a bare 417; it may also be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (req, res) => server.emit('request', req, res))

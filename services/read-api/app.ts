@@ -4,6 +4,7 @@ import { createHttpApp, methodNotAllowed } from '../../core/http-app.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Registry } from '../../core/metrics.ts'
 import { Problem } from '../../core/problem.ts'
+import { rateLimitOfClients } from '../../core/rate-limit.ts'
 import type { FreshnessReader } from './freshness-reader.ts'
 import { getNote } from './get-note.ts'
 import { RETRY_AFTER_SECONDS } from './limits.ts'
@@ -19,6 +20,7 @@ export type ReadApiParts = {
   readonly freshness: FreshnessReader
   readonly waiters: RevisionWaiters
   readonly writeApiUrl: string
+  readonly requestsPerSecond: number
 }
 
 const translate = (error: unknown): Problem | undefined =>
@@ -44,6 +46,7 @@ export function createReadApi(parts: ReadApiParts): Express {
     },
   ]
   return createHttpApp({ logger, metrics, checks, document: readApiDocument(), translate }, (app) => {
+    app.use('/notes', rateLimitOfClients(parts.requestsPerSecond))
     app.get('/notes', getNotes(pool, freshness))
     app.get(
       '/notes/:noteId',

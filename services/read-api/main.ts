@@ -33,6 +33,7 @@ await runService(logger, async (onStop) => {
     freshness: new FreshnessReader(pool, config.KAFKA_TOPIC),
     waiters,
     writeApiUrl: config.WRITE_API_URL,
+    requestsPerSecond: config.READ_RATE_LIMIT_PER_SECOND,
   })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('HTTP server', () => server.close())

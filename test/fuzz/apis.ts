@@ -61,6 +61,7 @@ export async function fuzzedReadApi(lab: Lab): Promise<FuzzedApi> {
     await startServiceProcess('services/read-api/main.ts', {
       ...lab.environment('read-api'),
       PROJECTION_DATABASE_URL: projection.urlOf('projection_read_api'),
+      READ_RATE_LIMIT_PER_SECOND: UNLIMITED,
     }),
   )
   const owned = stack.move()

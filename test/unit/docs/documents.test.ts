@@ -34,8 +34,10 @@ describe('docs/limits.md', () => {
     ['Request line and headers', `${HTTP_LIMITS.headerBytes} bytes`],
     ['Headers must be complete within', seconds(HTTP_LIMITS.headersTimeoutMs)],
     ['Whole request must be complete within', seconds(HTTP_LIMITS.requestTimeoutMs)],
+    ['Whole answer must be taken by the client within', seconds(HTTP_LIMITS.answerTimeoutMs)],
     ['Idle connection is kept', seconds(HTTP_LIMITS.keepAliveTimeoutMs)],
     ['Connections per process', `${HTTP_LIMITS.maxConnections}`],
+    ['Connections per client address (IPv6: per /64 network)', `${HTTP_LIMITS.connectionsPerClient}`],
     ['JSON text of a request', `${JSON_TEXT_BYTES} bytes, uncompressed`],
     [
       'Requests per second and principal, per process',
@@ -46,6 +48,10 @@ describe('docs/limits.md', () => {
     [
       'Database connections per process',
       `${VARIABLES.DATABASE_POOL_SIZE.parse(undefined)} (setting \`DATABASE_POOL_SIZE\`)`,
+    ],
+    [
+      'Requests per second and client address, per process',
+      `${VARIABLES.READ_RATE_LIMIT_PER_SECOND.parse(undefined)} (setting \`READ_RATE_LIMIT_PER_SECOND\`)`,
     ],
     ['Notes per page', `${READ_LIMITS.pageSizeDefault} unless asked, at most ${READ_LIMITS.pageSizeMax}`],
     ['Cursor', `${READ_LIMITS.cursorChars} characters, only as given out`],
