@@ -57,13 +57,14 @@ export class Applier<P extends Prepared> {
       } catch (error) {
         const failure = failureOf(error)
         if (failure.kind === 'misplaced') return false
-        if (failure.kind === 'rejected' && portion.records.length > 1)
-          return this.#applyHalves(portion, place, from)
+        if (failure.kind === 'slow') await this.#condition.waitAfter(error, attempt)
+        const isSmallerBetter = failure.kind === 'rejected' || failure.kind === 'slow'
+        if (isSmallerBetter && portion.records.length > 1) return this.#applyHalves(portion, place, from)
         if (failure.kind === 'rejected' && portion.records.length === 1 && !refusal) {
           refusal = rejectedByDatabase(failure)
           continue
         }
-        await this.#condition.waitAfter(error, attempt)
+        if (failure.kind !== 'slow') await this.#condition.waitAfter(error, attempt)
       }
     }
     return false

@@ -1,5 +1,6 @@
 import type { Alarm } from '../../core/position.ts'
 import { backoffMs, pause } from './backoff.ts'
+import { type Complaint, complaintOf } from './complaint.ts'
 import { failureOf } from './failure.ts'
 import type { Observer } from './observer.ts'
 import type { Place } from './place.ts'
@@ -11,6 +12,8 @@ export type PartitionStatus =
   | { readonly status: 'waiting'; readonly reason: string }
   | { readonly status: 'stopped'; readonly reason: string }
 
+/** What is away for longer than this may not come back by itself. */
+const LONG_MS = 30_000
 /** A stopped partition is looked at again after this long: an operator may have decided. */
 const LOOK_AGAIN_MS = 3_000
 
@@ -21,6 +24,10 @@ export class PartitionCondition {
   readonly #signal: AbortSignal
   #current: PartitionStatus = { status: 'locating' }
   #complaint: string | undefined
+  /** In milliseconds since 1970 UTC. */
+  #waitsSince = 0
+  #toldLong = false
+  #slowInARow = 0
 
   /** @param signal ends every wait */
   constructor(place: Place, observer: Observer, signal: AbortSignal) {
@@ -43,31 +50,38 @@ export class PartitionCondition {
       this.#observer.info('going on', { partition: this.#place.partition, after: this.#complaint })
     }
     this.#complaint = undefined
+    this.#toldLong = false
+    this.#slowInARow = 0
     this.#become({ status: 'running' })
   }
 
   /** Waits until the failed attempt may be repeated. */
   async waitAfter(error: unknown, attempt: number): Promise<void> {
-    const { partition, topic } = this.#place
     const failure = failureOf(error)
-    const reason =
-      failure.kind === 'away'
-        ? `partition ${partition} waits: ${failure.what} is not reachable or too busy`
-        : `partition ${partition} waits: a batch cannot be applied; the log has the error`
-    if (this.#complaint !== reason) {
-      this.#complaint = reason
-      if (failure.kind === 'away') {
-        this.#observer.warn(`${reason}; trying again for ever, nothing is quarantined`, {
-          partition,
-          err: error,
-        })
-      } else {
-        const message = `A batch of ${topic}, partition ${partition} fails for a reason that is no record's fault: check grants, migrations and indexes of the projection database. It is tried again for ever.`
-        this.#observer.alarm('unexpected-failure', message, { partition, err: error })
-      }
+    if (failure.kind === 'slow') this.#slowInARow++
+    const complaint = complaintOf(failure, this.#place, this.#slowInARow)
+    if (this.#complaint !== complaint.reason) {
+      this.#complaint = complaint.reason
+      this.#waitsSince = Date.now()
+      this.#tell(complaint, error)
     }
-    this.#become({ status: 'waiting', reason })
+    this.#alarmWhenLong(complaint, error)
+    this.#become({ status: 'waiting', reason: complaint.reason })
     await pause(backoffMs(attempt), this.#signal)
+  }
+
+  #tell({ reason, alarm }: Complaint, error: unknown): void {
+    const facts = { partition: this.#place.partition, err: error }
+    if (alarm) this.#observer.alarm(alarm.reason, alarm.message, facts)
+    else this.#observer.warn(`${reason}; trying again for ever, nothing is quarantined`, facts)
+  }
+
+  /** What only waits is told as an alarm once it has waited long: it may never come back by itself. */
+  #alarmWhenLong({ reason, alarm }: Complaint, error: unknown): void {
+    if (alarm || this.#toldLong || Date.now() - this.#waitsSince < LONG_MS) return
+    this.#toldLong = true
+    const message = `${this.#place.topic}, ${reason}, for more than ${LONG_MS / 1_000} s. It is tried again for ever; nothing is quarantined or skipped. See docs/runbook.md, "A partition waits".`
+    this.#observer.alarm('waits-long', message, { partition: this.#place.partition, err: error })
   }
 
   /** Nothing of this partition is applied; resolves when it is time to look again. */

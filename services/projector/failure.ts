@@ -11,6 +11,8 @@ export class Misplaced extends Error {
 export type Failure =
   /** Not now: wait, try the same again. Nothing is quarantined. */
   | { readonly kind: 'away'; readonly what: 'the projection database' | 'the schema registry' | 'Kafka' }
+  /** The database is there, but cancelled a statement that ran too long. Wait, with an alarm if it stays so. */
+  | { readonly kind: 'slow' }
   /** Find the position again. */
   | { readonly kind: 'misplaced' }
   /** The database refuses the data of some record in the batch, now and always. */
@@ -21,6 +23,8 @@ export type Failure =
 /** 22 data exception, 23 integrity constraint, 54 program limit (an index row too large). */
 const DATA_CLASSES = new Set(['22', '23', '54'])
 
+const QUERY_CANCELED = '57014' // statement_timeout, or a person
+
 /** Constraints that no record can break: only a wrong programme or a moved progress row. */
 const GUARDS = new Set(['notes_revision_never_goes_back', 'progress_never_decreases'])
 const FOREIGN_KEY_VIOLATION = '23503' // on catalog.generations: the generation is gone
@@ -29,6 +33,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Misplaced) return { kind: 'misplaced' }
   if (error instanceof RegistryUnavailable) return { kind: 'away', what: 'the schema registry' }
   if (error instanceof KafkaUnavailable) return { kind: 'away', what: 'Kafka' }
+  if ((error as { code?: unknown }).code === QUERY_CANCELED) return { kind: 'slow' }
   if (isTransientDatabaseError(error)) return { kind: 'away', what: 'the projection database' }
   const { code, constraint, message } = error as { code?: unknown; constraint?: unknown; message?: unknown }
   if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) return { kind: 'unexpected' }

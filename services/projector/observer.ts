@@ -13,6 +13,10 @@ export type PassingAlarm =
   | 'hole'
   /** Offsets inside a batch hold no record, which `cleanup.policy=delete` never leaves. */
   | 'missing-offsets'
+  /** What a batch needs is away for long. */
+  | 'waits-long'
+  /** The database cancels a batch again and again because it takes too long. */
+  | 'batch-too-slow'
   /** A batch failed for a reason that is nobody's record and nothing that is known to come back. */
   | 'unexpected-failure'
   /** The offset committed in Kafka was moved by something else: set right, nothing skipped. */

@@ -20,6 +20,8 @@ export type ProjectorInstance = {
   /** Sum of the samples of a metric whose labels contain all of `labels`. */
   metric(name: string, labels?: Record<string, string>): Promise<number>
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** The exit code when it ends, by itself or not; null after a signal. */
+  readonly ended: Promise<number | null>
   /** @returns the exit code; null after SIGKILL. */
   end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
@@ -44,6 +46,7 @@ export async function startProjector(lab: Lab, env: Record<string, string>): Pro
     if (entry.msg === 'projector started') url = String(entry.url)
   })
   const closed = once(child, 'close')
+  const ended = closed.then(() => child.exitCode)
   await waitFor('the projector serves', () => url !== undefined || child.exitCode !== null)
   if (url === undefined) throw new Error(`the projector ended with ${child.exitCode}`)
   const base = url
@@ -70,6 +73,7 @@ export async function startProjector(lab: Lab, env: Record<string, string>): Pro
         .filter((line) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)))
         .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
     },
+    ended,
     signal: (signal) => process.kill(child.pid ?? 0, signal),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal)
