@@ -25,9 +25,9 @@ export async function relayReach(source: Pool, slotName: string, signal: AbortSi
   for (;;) {
     const slot = await readSlot(source, slotName)
     if (slot.status !== 'there') return slot
-    const { incarnation, confirmed, active } = slot
+    const { incarnation, confirmed } = slot
     if (confirmed !== null && parseLsn(confirmed) >= target) return { status: 'passed', incarnation }
-    if (!active || performance.now() > endAtMs) return { status: 'behind', incarnation }
+    if (performance.now() > endAtMs) return { status: 'behind', incarnation }
     await sleep(EVERY_MS, undefined, { signal })
   }
 }
@@ -38,13 +38,12 @@ type SlotNow =
       readonly status: 'there'
       readonly incarnation: number
       readonly confirmed: string | null
-      readonly active: boolean
     }
 
 /** The slot counts only as the one that setup or recovery recorded last: see docs/adr/0006-slot-identity.md. */
 async function readSlot(source: Pool, slotName: string): Promise<SlotNow> {
   const { rows } = await source.query(
-    `SELECT recorded.incarnation, slot.slot_name IS NOT NULL AS there, slot.active,
+    `SELECT recorded.incarnation, slot.slot_name IS NOT NULL AS there,
             slot.two_phase_at IS NOT DISTINCT FROM recorded.identity_lsn AS is_recorded,
             slot.wal_status = 'lost' OR slot.invalidation_reason IS NOT NULL AS lost,
             slot.confirmed_flush_lsn::text AS confirmed
@@ -58,7 +57,7 @@ async function readSlot(source: Pool, slotName: string): Promise<SlotNow> {
   if (!row.there || row.incarnation === null) return { status: 'slot-missing' }
   if (row.lost) return { status: 'slot-lost' }
   if (!row.is_recorded) return { status: 'slot-foreign' }
-  return { status: 'there', incarnation: row.incarnation, confirmed: row.confirmed, active: row.active }
+  return { status: 'there', incarnation: row.incarnation, confirmed: row.confirmed }
 }
 
 /**

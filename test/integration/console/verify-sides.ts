@@ -5,7 +5,7 @@ import { createLogger } from '../../../core/log.ts'
 import type { Lab } from '../../support/lab.ts'
 import { scratchProjection, scratchSource } from '../../support/scratch-database.ts'
 
-const TOPIC = 'notes.revisions'
+export const TOPIC = 'notes.revisions'
 
 /**
  * A source and a projection that no relay joins: a test saves on one side and delivers to the other, as
