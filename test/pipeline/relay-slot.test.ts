@@ -29,18 +29,6 @@ const slotIsActive = async ({ admin, slotName }: Relay) =>
   (await admin.query('SELECT active FROM pg_replication_slots WHERE slot_name = $1', [slotName])).rows[0]
     ?.active === true
 
-/** Every row of earlier slots that none of them is known to have passed. */
-const REPLAY_UNCONFIRMED = `
-  INSERT INTO debezium_signal (id, type, data)
-  SELECT gen_random_uuid(), 'execute-snapshot', jsonb_build_object(
-    'data-collections', jsonb_build_array('public.outbox'), 'type', 'incremental',
-    'additional-conditions', jsonb_build_array(jsonb_build_object('data-collection', 'public.outbox', 'filter',
-      format('envelope IS NOT NULL AND relay_incarnation = %s AND NOT coalesce(pg_visible_in_snapshot(transaction_id, %L::pg_snapshot), false)',
-             incarnation, confirmed_snapshot))))
-  FROM relay_slots WHERE incarnation < (SELECT max(incarnation) FROM relay_slots)
-  ORDER BY incarnation DESC LIMIT 1
-  RETURNING id`
-
 describe('a slot that was dropped and made anew while the relay was stopped', () => {
   it('fails the task; status and readiness name it; nothing is restarted or confirmed until a person recovers', async () => {
     await using relay = await scratchRelay(lab)
@@ -51,8 +39,7 @@ describe('a slot that was dropped and made anew while the relay was stopped', ()
     await relay.put('stop')
     await waitFor('the slot to be released', async () => !(await slotIsActive(relay)))
     await relay.admin.query('SELECT pg_drop_replication_slot($1)', [relay.slotName])
-    const lost = uniqueNoteId('lost')
-    const lostEvent = await insertNote(relay.admin, encoder, lost)
+    await insertNote(relay.admin, encoder, uniqueNoteId('lost'))
     await relay.admin.query("SELECT pg_create_logical_replication_slot($1, 'pgoutput', false, true)", [
       relay.slotName,
     ])
@@ -70,42 +57,13 @@ describe('a slot that was dropped and made anew while the relay was stopped', ()
       value: { tasks: [{ error: expect.stringMatching(/no longer available on the server/) }] },
     })
     // By the time the last heartbeat is 10 s old the watcher has had many chances to do the wrong thing.
-    await waitFor('the heartbeat to be old', async () => /s old/.test((await readyz(relay)).heartbeat ?? ''))
+    await waitFor('the heartbeat to be old', async () => /s ago/.test((await readyz(relay)).heartbeat ?? ''))
     const checks = await readyz(relay)
-    expect(checks.slot).toBe('slot-foreign')
-    expect(checks.connector).toMatch(/task 0 is FAILED/)
+    expect(checks.slot).toMatch(/^slot-foreign: /)
+    expect(checks.connector).toMatch(/^task-left: Task 0 .* has failed/)
     expect(await metric(relay, 'relay_restarts_total')).toBe(0)
     expect(await metric(relay, 'relay_failure_left')).toBe(1)
     expect(await recorded(relay)).toEqual(before)
-
-    // docs/runbook.md, "The slot is gone", step by step.
-    await relay.put('stop')
-    await waitFor('the connector to stop', async () => {
-      const { connector } = await relay.status()
-      return connector.status === 'read' && connector.value.connector?.state === 'STOPPED'
-    })
-    await relay.admin.query(
-      `INSERT INTO relay_slots (slot_name, identity_lsn, start_lsn, reason)
-       SELECT slot_name, two_phase_at, confirmed_flush_lsn, 'recovered by a test'
-       FROM pg_replication_slots WHERE slot_name = $1`,
-      [relay.slotName],
-    )
-    await relay.forgetOffsets()
-    await relay.put('resume')
-    const { rows } = await relay.admin.query(REPLAY_UNCONFIRMED)
-    expect(rows).toHaveLength(1)
-    const topic = await openTopic(lab, relay.topic)
-    try {
-      expect((await topic.first(lost)).headers).toMatchObject({ id: lostEvent, op: 'r' })
-    } finally {
-      await topic.close()
-    }
-    await waitFor('a watermark of the new slot', async () => {
-      const { watermark } = await recorded(relay)
-      return watermark && before.watermark && watermark > before.watermark
-    })
-    // What was lost with the old slot is still not said to be confirmed.
-    expect((await recorded(relay)).confirmed[0]).toEqual(before.confirmed[0])
   })
 })
 
