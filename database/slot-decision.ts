@@ -46,7 +46,7 @@ export function explainRefusal(decision: Refusal, slotName: string): string {
   const meaning =
     'What was committed since the relay last confirmed may never reach Kafka by itself. Setup makes no other slot, because that would hide the gap. The canonical notes are untouched and the read side goes on, but it stands still.'
   const next =
-    'Next: compare what was accepted with what was relayed (`notesctl relay status`), then recover the relay deliberately: docs/runbook.md, "The slot is gone".'
+    'Next: compare what was accepted with what was relayed (`notesctl relay status`), then recover the relay: `notesctl relay recover` (docs/runbook.md, "The slot is gone").'
   switch (decision.situation) {
     case 'missing':
       return `The replication slot ${slotName} is gone, although incarnation ${decision.incarnation} of it was recorded. ${meaning} ${next}`

@@ -133,7 +133,7 @@ export const document = () =>
           operationId: 'getEvent',
           summary: 'Has the broker accepted the record of this event?',
           description:
-            'Decided by evidence from the replication slot of the commit alone; the read API is not asked. So this can say accepted for good (the slot was made anew since) where GET /publications says confirmed with evidence visible, because readers get that very revision.',
+            'Decided by what the relay watcher has recorded: that the replication slot of the commit is past it, or that a record of this event was seen. The read API is not asked, so this can say accepted for some time where GET /publications says confirmed with evidence visible, because readers get that very revision.',
           requestParams: { path: EventParams },
           responses: {
             '200': jsonAnswer(
@@ -156,7 +156,7 @@ export const document = () =>
           operationId: 'getPublication',
           summary: 'Accepted, confirmed, visible: how far is this revision?',
           description:
-            'Asks the read API as a reader would. Confirmed by evidence from the slot, as in GET /events, or else because readers get exactly this revision: confirmed.evidence says which. The two answers therefore differ when there is only the latter.',
+            'Asks the read API as a reader would. Confirmed by evidence of the relay, as in GET /events, or else because readers get exactly this revision: confirmed.evidence says which. The two answers therefore differ when there is only the latter.',
           requestParams: { path: RevisionParams },
           responses: {
             '200': jsonAnswer(
