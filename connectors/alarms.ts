@@ -257,7 +257,7 @@ export const ALARMS = {
     check: 'records',
     owner: 'relay',
     severity: 'warning',
-    graceMs: 30_000,
+    graceMs: 20_000,
     hint: 'Whether each confirmed revision has a record is not known meanwhile; a database or Kafka is away, or the check is behind.',
     run: STATUS,
   },

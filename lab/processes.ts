@@ -39,11 +39,13 @@ export async function processesOf(
     port: number,
     which: 'source_admin' | 'projection_admin',
     settings: Record<string, string>,
+    changeableSettings: Record<string, string> = {},
   ) =>
     postgresServer({
       name,
       port,
       settings,
+      changeableSettings,
       user,
       dataDir: path.join(databases, name),
       adminPassword: secrets.passwords[which] ?? '',
@@ -59,12 +61,14 @@ export async function processesOf(
   })
   return {
     servers: [
-      await postgres('source-db', ports.sourceDb, 'source_admin', {
-        wal_level: 'logical',
+      await postgres(
+        'source-db',
+        ports.sourceDb,
+        'source_admin',
+        { wal_level: 'logical', idle_replication_slot_timeout: '0' },
         // A slot that nobody reads gives up before the disk is full; the watcher alarms long before.
-        max_slot_wal_keep_size: '4GB',
-        idle_replication_slot_timeout: '0',
-      }),
+        { max_slot_wal_keep_size: '4GB' },
+      ),
       await postgres('projection-db', ports.projectionDb, 'projection_admin', {}),
       kafkaServer({
         jars: jars.kafka,

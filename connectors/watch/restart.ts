@@ -22,7 +22,8 @@ export const NO_RESTARTS: RestartState = {
 
 export type RestartDecision =
   | { readonly action: 'nothing' }
-  | { readonly action: 'restart'; readonly reason: string }
+  /** `confirmedLsn`: what the slot had confirmed, as the failure's position. */
+  | { readonly action: 'restart'; readonly reason: string; readonly confirmedLsn: string | null }
   | { readonly action: 'wait'; readonly reason: string }
   /** Restarting would hide it or lose rows: a person has to act. */
   | { readonly action: 'leave'; readonly reason: string }
@@ -74,7 +75,7 @@ export function decideRestart(
   if (nowMs < state.nextAtMs) return wait('the pause after the last restart is not over')
   const delayMs = Math.min(RESTART.firstDelayMs * 2 ** Math.min(state.attempts, 16), RESTART.maxDelayMs)
   return {
-    decision: { action: 'restart', reason: firstLineOf(first) },
+    decision: { action: 'restart', reason: firstLineOf(first), confirmedLsn: source.confirmedLsn },
     state: {
       attempts: state.attempts + 1,
       nextAtMs: nowMs + delayMs,

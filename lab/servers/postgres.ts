@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { chown } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -18,6 +26,8 @@ export type PostgresOptions = {
   readonly user: DatabaseUser | undefined
   /** Server settings beside those every PostgreSQL of the lab gets. */
   readonly settings: Readonly<Record<string, string>>
+  /** Settings that an operator may change while it runs: ALTER SYSTEM wins over a file, not over an argument. */
+  readonly changeableSettings?: Readonly<Record<string, string>>
 }
 
 type Binaries = { readonly postgres: string; readonly initdb: string }
@@ -58,6 +68,7 @@ export async function postgresServer(options: PostgresOptions): Promise<ProcessS
     prepare: async () => {
       if (!existsSync(path.join(dataDir, 'PG_VERSION'))) await initialise(options, binaries)
       removeStalePidFile(dataDir)
+      writeSettings(options)
     },
     isReady: () => acceptsQueries(options.adminUrl),
   }
@@ -91,6 +102,17 @@ async function initialise({ dataDir, adminPassword, user }: PostgresOptions, { i
   } finally {
     rmSync(passwordFile, { force: true })
   }
+}
+
+const SETTINGS_FILE = 'lab.conf'
+
+/** Read before postgresql.auto.conf, which ALTER SYSTEM writes. */
+function writeSettings({ dataDir, changeableSettings = {} }: PostgresOptions): void {
+  const lines = Object.entries(changeableSettings).map(([name, value]) => `${name} = '${value}'\n`)
+  writeFileSync(path.join(dataDir, SETTINGS_FILE), lines.join(''), { mode: 0o644 })
+  const main = path.join(dataDir, 'postgresql.conf')
+  const include = `include_if_exists = '${SETTINGS_FILE}'`
+  if (!readFileSync(main, 'utf8').includes(include)) appendFileSync(main, `\n${include}\n`)
 }
 
 /**

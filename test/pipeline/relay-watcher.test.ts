@@ -26,8 +26,11 @@ const redAt = (check: string, reason: RegExp) =>
   waitFor(`${check} to be red`, async () => reason.test((await checks())[check] ?? ''))
 const metric = async (name: string) => {
   const text = await (await fetch(`${watcherUrl}/metrics`)).text()
-  return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1])
+  const line = text.split('\n').find((one) => one.startsWith(name))
+  return Number(line?.slice(line.lastIndexOf(' ')))
 }
+const alarmed = (code: string) =>
+  waitFor(`the alarm ${code}`, async () => (await metric(`relay_alarm{alarm="${code}"`)) === 1)
 const newestWatermark = async () =>
   (await projection.query("SELECT max(as_of) AS as_of FROM freshness WHERE topic = 'notes.revisions'"))
     .rows[0].as_of as Date
@@ -46,7 +49,9 @@ describe('the watcher', () => {
       const [watermark, confirmed] = [await newestWatermark(), await confirmedLsn()]
       // Written after the relay stopped: nothing may be said about it, however long one looks.
       expect((await client.save({ noteId: uniqueNoteId(), revision: 1 })).status).toBe(202)
-      await redAt('heartbeat', /s old/)
+      await redAt('heartbeat', /s ago/)
+      await alarmed('connect-unreachable')
+      await alarmed('slot-inactive')
       expect(await newestWatermark()).toEqual(watermark)
       expect(await confirmedLsn()).toBe(confirmed)
     } finally {
@@ -63,9 +68,11 @@ describe('the watcher', () => {
       ['projection-db', 'projection'],
       ['kafka', 'kafka'],
     ] as const) {
+      const stoppedAt = new Date(Date.now() - 1_000)
       await lab.stop(server)
       try {
         await redAt(check, /not reachable|does not answer/)
+        await alarmed(`${check}-unreachable`)
         if (server === 'source-db') expect(await metric('relay_slot_lag_bytes')).toBeNaN()
       } finally {
         await lab.start(server)
@@ -75,6 +82,17 @@ describe('the watcher', () => {
         limitMs: 120_000,
       })
       await watermarkAfter(await newestWatermark())
+      // Also the outage of the database that holds the journal.
+      const incident = await waitFor('the incident to be closed', async () => {
+        const { rows } = await projection.query(
+          `SELECT *, closed_at - opened_at > interval '9 seconds' AS lasted, occurrences FROM relay_incidents
+           WHERE alarm = $1 AND closed_at > $2 ORDER BY opened_at DESC LIMIT 1`,
+          [`${check}-unreachable`, stoppedAt],
+        )
+        return rows[0]
+      })
+      expect(incident).toMatchObject({ lasted: true, alarmed_at: expect.any(Date) })
+      expect(incident.opened_at >= stoppedAt).toBe(true)
     }
     expect(await metric('process_start_time_seconds')).toBe(startedAt)
     expect(await metric('relay_slot_lag_bytes')).toBeGreaterThanOrEqual(0)

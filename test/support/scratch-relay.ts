@@ -58,6 +58,11 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     fetch(`${lab.addresses.connectUrl}/connectors/${prefix}${part}`, { method })
   const pool = createPool({ url: source.urlOf('notes_watcher'), applicationName: 'test', size: 2 }, logger)
   stack.defer(() => pool.end())
+  const projectionPool = createPool(
+    { url: projection.urlOf('projection_watcher'), applicationName: 'test', size: 1 },
+    logger,
+  )
+  stack.defer(() => projectionPool.end())
   const admin = new pg.Client({ connectionString: source.adminUrl })
   await admin.connect()
   stack.defer(() => admin.end())
@@ -105,12 +110,18 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     get watcherUrl() {
       return watcher.url
     },
+    /** What the present watcher wrote to its log, a line each. */
+    get watcherLog() {
+      return watcher.log
+    },
     restartWatcher: async () => {
       await watcher.stop()
       watcher = await startWatcher()
     },
     pauseProjector: () => projector.signal('SIGSTOP'),
     continueProjector: () => projector.signal('SIGCONT'),
+    /** Takes the connector away from Connect. */
+    unregister: async () => void (await rest('DELETE')),
     /** PUT of the connector's REST resource: stop, resume. */
     put: async (part: 'stop' | 'resume') => void (await rest('PUT', `/${part}`)),
     forgetOffsets: async () => {
@@ -124,7 +135,9 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
         slotName,
         topic,
         source: pool,
+        projection: projectionPool,
         kafka: reader,
+        brokers,
       }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -147,8 +160,10 @@ async function startOne(main: string, env: Record<string, string>) {
   })
   if (!child.stdout) throw new Error(`${main} has no output`)
   const lines = createInterface({ input: child.stdout })
+  const log: string[] = []
   const url = await new Promise<string>((resolve, reject) => {
     lines.on('line', (line) => {
+      log.push(line)
       const said = JSON.parse(line) as { url?: string }
       if (said.url) resolve(said.url)
     })
@@ -156,6 +171,7 @@ async function startOne(main: string, env: Record<string, string>) {
   })
   return {
     url,
+    log: log as readonly string[],
     signal: (signal: 'SIGSTOP' | 'SIGCONT') => void child.kill(signal),
     stop: async () => {
       const exited = once(child, 'exit')
