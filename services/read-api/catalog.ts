@@ -15,7 +15,12 @@ export type CatalogNote = {
 }
 
 /** Why a wanted revision will not come by itself. */
-export type Quarantined = { readonly reason: string; readonly since: Date }
+export type Quarantined = {
+  readonly reason: string
+  readonly since: Date
+  /** An operator decided that this record is never applied. */
+  readonly discarded: boolean
+}
 
 /** What one statement, i.e. one snapshot of one generation, says about a note. */
 export type NoteReading = {
@@ -29,13 +34,14 @@ const READ_NOTE = `
   SELECT live.generation,
          n.note_id, n.revision, n.title, n.url, n.type, n.visibility, n.content_digest, n.revised_at,
          CASE WHEN n.visibility = 'public' THEN n.body END AS body,
-         q.reason AS quarantine_reason, q.first_at AS quarantined_since
+         q.reason AS quarantine_reason, q.first_at AS quarantined_since, q.discarded
   FROM catalog.live_generation live
   LEFT JOIN catalog.notes n ON n.generation = live.generation AND n.note_id = $1
   LEFT JOIN LATERAL (
-    SELECT r.reason, r.first_at FROM quarantine.records r
+    SELECT r.reason, r.first_at, r.state = 'discarded' AS discarded FROM quarantine.records r
     WHERE r.consumer = 'catalog' AND r.generation = live.generation AND r.note_id = $1 AND r.revision = $2::int
-    ORDER BY r.first_at LIMIT 1) q ON true`
+      AND r.state IN ('open', 'redriving', 'held', 'discarded')
+    ORDER BY discarded, r.first_at LIMIT 1) q ON true`
 
 /** @param wantedRevision asks in the same statement whether that revision is in quarantine. */
 export async function readNote(
@@ -69,7 +75,7 @@ export async function readNote(
     quarantined:
       row.quarantine_reason === null
         ? undefined
-        : { reason: row.quarantine_reason, since: row.quarantined_since },
+        : { reason: row.quarantine_reason, since: row.quarantined_since, discarded: row.discarded },
   }
 }
 
@@ -84,7 +90,8 @@ const FIND_SETTLED = `
                 WHERE n.generation = live.generation AND n.note_id = w.note_id AND n.revision >= w.revision)
      OR EXISTS (SELECT FROM quarantine.records r
                 WHERE r.consumer = 'catalog' AND r.generation = live.generation
-                  AND r.note_id = w.note_id AND r.revision = w.revision)`
+                  AND r.note_id = w.note_id AND r.revision = w.revision
+                  AND r.state IN ('open', 'redriving', 'held', 'discarded'))`
 
 /** Which of the wanted revisions need no more waiting: visible, superseded or in quarantine. */
 export async function findSettled(

@@ -81,7 +81,11 @@ export const NotVisible = z.object({
   asOf: z.iso.datetime().nullable().meta({ description: 'As Projection-As-Of; null when unknown.' }),
   publication: z.url().meta({ description: 'Where an editor sees what became of the revision (write API).' }),
   quarantined: z
-    .object({ reason: z.string(), since: z.iso.datetime() })
+    .object({
+      reason: z.string(),
+      since: z.iso.datetime(),
+      discarded: z.boolean().meta({ description: 'An operator decided that it is never applied.' }),
+    })
     .optional()
     .meta({ description: 'The record cannot be applied; it will not become visible by waiting.' }),
 })

@@ -1,5 +1,5 @@
 import { Problem } from '../../core/problem.ts'
-import type { CatalogNote } from './catalog.ts'
+import type { CatalogNote, Quarantined } from './catalog.ts'
 import type { NotVisible } from './contract.ts'
 import type { Decision } from './decide.ts'
 import type { Freshness } from './freshness.ts'
@@ -33,7 +33,7 @@ type NotVisibleFacts = {
 function whyAndWhen({ decision, lastWait }: NotVisibleFacts): { detail: string; retryAfterSeconds: number } {
   if (decision.status === 'quarantined') {
     return {
-      detail: `The record of that revision cannot be applied (${decision.quarantined.reason}) and is kept in quarantine. Waiting does not help; an operator has to look at it.`,
+      detail: whyQuarantined(decision.quarantined),
       retryAfterSeconds: RETRY_AFTER_SECONDS.quarantined,
     }
   }
@@ -56,6 +56,16 @@ function whyAndWhen({ decision, lastWait }: NotVisibleFacts): { detail: string; 
   }
 }
 
+function whyQuarantined({ reason, discarded }: Quarantined): string {
+  if (discarded)
+    return `The record of that revision could not be applied (${reason}) and was discarded by an operator. That revision will not come.`
+  const why =
+    reason === 'held'
+      ? 'is held behind an earlier revision of the note that cannot be applied'
+      : `cannot be applied (${reason})`
+  return `The record of that revision ${why} and is kept in quarantine. Waiting does not help; an operator has to look at it.`
+}
+
 /** 503 with everything the projection knows about why the wanted revision is not there. */
 export function notVisible(facts: NotVisibleFacts): Problem {
   const { noteId, minRevision, decision, freshness, writeApiUrl } = facts
@@ -73,6 +83,7 @@ export function notVisible(facts: NotVisibleFacts): Problem {
       quarantined: {
         reason: decision.quarantined.reason,
         since: decision.quarantined.since.toISOString(),
+        discarded: decision.quarantined.discarded,
       },
     }),
   }

@@ -6,6 +6,8 @@ import type { Lab } from '../../support/lab.ts'
 
 export const TOPIC = 'notes.revisions'
 
+export type QuarantineState = 'open' | 'applied' | 'no-effect' | 'discarded'
+
 export type StoredNote = {
   readonly noteId: string
   readonly revision?: number
@@ -25,7 +27,7 @@ export type ScratchProjection = {
   /** The owner's connection. */
   readonly owner: pg.Client
   put(...notes: StoredNote[]): Promise<void>
-  quarantine(noteId: string, revision: number, reason: string): Promise<void>
+  quarantine(noteId: string, revision: number, reason: string, state?: QuarantineState): Promise<void>
   /** Progress of a generation: next offset per partition. */
   progress(nextOffsets: Record<number, number>, generation?: number): Promise<void>
   /** A watermark, as the watcher would write it that long ago. @returns its as_of in ISO form. */
@@ -69,13 +71,14 @@ export async function createScratchProjection(lab: Lab): Promise<ScratchProjecti
         ],
       )
     },
-    async quarantine(noteId, revision, reason) {
+    async quarantine(noteId, revision, reason, state = 'open') {
       await owner.query(
         `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,
-           headers, note_id, revision, reason, explanation)
-         SELECT 'catalog', 1, $1, 1, 0, coalesce(max("offset"), 0) + 1, now(), '[]', $2, $3, $4, 'a test'
+           headers, note_id, revision, reason, explanation, state, resolved_at)
+         SELECT 'catalog', 1, $1, 1, 0, coalesce(max("offset"), 0) + 1, now(), '[]', $2, $3, $4, 'a test', $5::text,
+           CASE WHEN $5 <> 'open' THEN now() END
          FROM quarantine.records`,
-        [TOPIC, noteId, revision, reason],
+        [TOPIC, noteId, revision, reason, state],
       )
     },
     async progress(nextOffsets, generation = 1) {

@@ -134,6 +134,19 @@ describe('GET /notes/{noteId}?minRevision=N', () => {
     expect((await api.get('/notes/parked?minRevision=2')).status).toBe(200)
   })
 
+  test('a discarded record is said to never come; one that took effect after all counts as nothing', async () => {
+    await projection.put({ noteId: 'settled', revision: 1 })
+    await projection.quarantine('settled', 3, 'malformed-avro', 'applied')
+    await projection.quarantine('settled', 3, 'malformed-avro', 'no-effect')
+    const notYet = await api.get('/notes/settled?minRevision=3')
+    expect([notYet.status, JSON.parse(notYet.text).quarantined]).toEqual([503, undefined])
+    await projection.quarantine('settled', 3, 'malformed-avro', 'discarded')
+    const { status, text } = await api.get('/notes/settled?minRevision=3', WAIT)
+    const json = JSON.parse(text)
+    expect([status, json.quarantined]).toMatchObject([503, { reason: 'malformed-avro', discarded: true }])
+    expect(json.detail).toContain('discarded by an operator')
+  })
+
   test('beyond the cap a request is answered at once, and places come back when clients leave', async () => {
     const clients = new AbortController()
     const crowd = Array.from({ length: READ_LIMITS.waitersMax }, () =>

@@ -14,7 +14,7 @@ const note = fc.record<CatalogNote>({
   contentDigest: fc.constant('00'),
   revisedAt: fc.constant(new Date(0)),
 })
-const quarantined = { reason: 'conflict', since: new Date(0) }
+const quarantined = { reason: 'conflict', since: new Date(0), discarded: false }
 
 test('a note is shown exactly when the catalog has it public at the wanted revision or newer', () => {
   fc.assert(
