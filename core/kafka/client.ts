@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import net from 'node:net'
 import { Kafka, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../log.ts'
+import { endWhenUnanswered } from './unanswered.ts'
 
 /**
  * kafkajs 2.2.4 arms a timer after every response even when nothing is pending and nothing is throttled:
@@ -42,6 +43,7 @@ export function createKafka({ brokers, clientId, logger, retries = 8 }: KafkaOpt
       const socket = net.connect({ host, port }, onConnect)
       socket.setNoDelay(true)
       socket.setKeepAlive(true, 30_000)
+      endWhenUnanswered(socket)
       return socket
     },
     logLevel: logLevel.INFO,
