@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
@@ -47,4 +47,28 @@ export function cutSlowReaders(server: Server, limitMs: number): void {
       res.once('close', () => clearTimeout(cut))
     })
   })
+}
+
+type Pipeline = { unanswered: number; isEnding: boolean }
+
+/**
+ * Hands at most `most` unanswered requests of one connection to `listener`. Node reads all that a client sends
+ * without awaiting answers, and keeps every answer in memory: a few kilobytes of requests can ask for hundreds
+ * of megabytes. The last one that is taken ends the connection with its answer; the client sends the others
+ * again (RFC 9112, 9.3.2).
+ */
+export function limitPipelining(listener: RequestListener, most: number): RequestListener {
+  const pipelines = new WeakMap<Socket, Pipeline>()
+  return (req, res) => {
+    const pipeline = pipelines.get(req.socket) ?? { unanswered: 0, isEnding: false }
+    pipelines.set(req.socket, pipeline)
+    if (pipeline.isEnding) return void req.resume()
+    pipeline.unanswered++
+    res.once('close', () => pipeline.unanswered--)
+    if (pipeline.unanswered >= most) {
+      pipeline.isEnding = true
+      res.setHeader('Connection', 'close')
+    }
+    return listener(req, res)
+  }
 }

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import { answerClientErrors } from './http-client-error.ts'
-import { cutSlowReaders, limitConnectionsOfEachClient } from './http-clients.ts'
+import { cutSlowReaders, limitConnectionsOfEachClient, limitPipelining } from './http-clients.ts'
 
 /** Limits that no client can stretch; slow or greedy ones are cut by the server itself. */
 export const HTTP_LIMITS = {
@@ -14,6 +14,8 @@ export const HTTP_LIMITS = {
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2_000,
   connectionsPerClient: 1_000,
+  /** Requests of one connection that are taken before the first of them is answered. */
+  pipelinedRequests: 16,
   drainMs: 10_000,
 } as const
 
@@ -32,7 +34,7 @@ export async function startHttpServer(app: Express, host: string, port: number):
       // Node would answer a missing Host without a problem; createHttpApp does it.
       requireHostHeader: false,
     },
-    app,
+    limitPipelining(app, HTTP_LIMITS.pipelinedRequests),
   )
   server.maxConnections = HTTP_LIMITS.maxConnections
   limitConnectionsOfEachClient(server, HTTP_LIMITS.connectionsPerClient)

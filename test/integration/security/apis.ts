@@ -13,7 +13,9 @@ export const startApi = (
   lab: Lab,
   name: ApiName,
   env: Readonly<Record<string, string>> = {},
-): Promise<ServiceProcess> => startServiceProcess(API_MAIN[name], { ...lab.environment(name), ...env })
+  nodeFlags: readonly string[] = [],
+): Promise<ServiceProcess> =>
+  startServiceProcess(API_MAIN[name], { ...lab.environment(name), ...env }, nodeFlags)
 
 export type Operation = { readonly method: string; readonly path: string }
 

@@ -35,6 +35,7 @@ describe('docs/limits.md', () => {
     ['Headers must be complete within', seconds(HTTP_LIMITS.headersTimeoutMs)],
     ['Whole request must be complete within', seconds(HTTP_LIMITS.requestTimeoutMs)],
     ['Whole answer must be taken by the client within', seconds(HTTP_LIMITS.answerTimeoutMs)],
+    ['Requests sent on one connection without awaiting answers', `${HTTP_LIMITS.pipelinedRequests}`],
     ['Idle connection is kept', seconds(HTTP_LIMITS.keepAliveTimeoutMs)],
     ['Connections per process', `${HTTP_LIMITS.maxConnections}`],
     ['Connections per client address (IPv6: per /64 network)', `${HTTP_LIMITS.connectionsPerClient}`],
