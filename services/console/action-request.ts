@@ -5,7 +5,7 @@ import { valid } from '../../core/validate.ts'
 
 /** Most bytes of JSON text an action may have: a reason in escapes, and room for a handful of fields. */
 export const ACTION_BYTES = 16_384
-const REASON_CHARS = 1_000
+export const REASON_CHARS = 1_000
 
 /** Admits the body of an action; comes after `admit`. */
 export const actionBody = jsonBody(ACTION_BYTES)

@@ -17,7 +17,7 @@ import { applyOne } from './redrive.ts'
 import { type Resolution, refusedAgain } from './redrive-outcome.ts'
 
 /** Held records of one note that are applied in one transaction. */
-const AT_ONCE = { records: 200, bytes: PORTION_LIMITS.bytes } as const
+export const RELEASE_LIMITS = { records: 200, bytes: PORTION_LIMITS.bytes } as const
 
 /**
  * Applies the held records of a note in order, until one is refused or is kept back by an open one. One
@@ -31,7 +31,7 @@ export async function release<P extends Prepared>(
   scope: Scope,
   noteId: string,
 ): Promise<Resolution[]> {
-  const held = await readHeld(pool, scope, noteId, AT_ONCE)
+  const held = await readHeld(pool, scope, noteId, RELEASE_LIMITS)
   const items = await consumption.prepare(held.map(({ record }) => record))
   const pairs = held.map((stored, index) => ({ stored, item: items[index] as P }))
   try {
