@@ -11,7 +11,7 @@ const POLL_MS = 250
 /** Generous: only a pipeline that does not come back by itself reaches it. */
 const WHOLE_LIMIT_MS = 180_000
 const CANARY = 'f-canary'
-const CANARY_LIMIT_MS = 10_000
+const CANARY_LIMIT_MS = 10_000 * waitScale
 
 export type Health =
   | { readonly status: 'whole'; readonly atMs: number }
@@ -23,15 +23,20 @@ export type HealthParts = {
   readonly parts: Parts
   readonly traffic: Traffic
   readonly clock: RunClock
+  readonly tell: (line: string) => void
 }
+
+/** How often a wait that goes on says what it waits for. */
+const TELL_EVERY_MS = 20_000
 
 /**
  * Waits until the pipeline is whole: every process is up and says itself that it is ready, and a revision
  * saved after that is confirmed and shown to readers. Nobody helps it.
  */
 export async function untilWhole(health: HealthParts): Promise<Health> {
-  const { clock } = health
+  const { clock, tell } = health
   const endAt = clock.now() + WHOLE_LIMIT_MS * waitScale
+  let tellAt = clock.now() + TELL_EVERY_MS
   for (;;) {
     const obstacles = await obstaclesOf(health)
     if (obstacles.length === 0) {
@@ -40,6 +45,10 @@ export async function untilWhole(health: HealthParts): Promise<Health> {
       obstacles.push(blocked)
     }
     if (clock.now() > endAt) return { status: 'broken', obstacles }
+    if (clock.now() > tellAt) {
+      tell(`        still waiting for: ${obstacles.join('; ')}`)
+      tellAt = clock.now() + TELL_EVERY_MS
+    }
     await sleep(POLL_MS)
   }
 }

@@ -54,7 +54,7 @@ async function runOn(stage: FaultLab, options: RunOptions): Promise<FaultReport>
   history.record({ kind: 'run', seed, startedAt: clock.startedAt })
   const random = new Random(seed)
   const traffic = new Traffic({ stage, history, clock, random: random.fork('traffic'), ratePerSecond })
-  const health: HealthParts = { stage, parts: new Parts(stage), traffic, clock }
+  const health: HealthParts = { stage, parts: new Parts(stage), traffic, clock, tell }
 
   using stack = new DisposableStack()
   stack.defer(() => traffic.close())
