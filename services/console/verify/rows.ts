@@ -15,6 +15,9 @@ export type RevisionRow = {
 /** A note as the catalog shows it. */
 export type CatalogRow = { readonly noteId: string; readonly revision: number; readonly digest: string }
 
+// Each range is a subquery of its own (OFFSET 0 keeps it one): joined, the planner reads the whole table for
+// every range.
+
 const digestColumn = (deep: boolean) =>
   deep ? 'content_digest(n.title, n.url, n.type, n.body, n.visibility)' : 'n.content_digest'
 
@@ -25,10 +28,12 @@ export async function readRevisions(
   deep: boolean,
 ): Promise<RevisionRow[]> {
   const { rows } = await source.query<RevisionRow>(
-    `SELECT n.note_id AS "noteId", n.revision, ${digestColumn(deep)} AS digest, o.event_id AS "eventId"
-     FROM unnest($1::text[], $2::text[]) AS range (low, high)
-     JOIN note_revisions n ON n.note_id >= range.low COLLATE "C" AND n.note_id < range.high COLLATE "C"
-     LEFT JOIN outbox o ON o.note_id = n.note_id AND o.revision = n.revision`,
+    `SELECT n.note_id AS "noteId", n.revision, ${digestColumn(deep)} AS digest,
+            (SELECT event_id FROM outbox o
+             WHERE o.note_id = n.note_id AND o.revision = n.revision) AS "eventId"
+     FROM unnest($1::text[], $2::text[]) AS range (low, high),
+     LATERAL (SELECT * FROM note_revisions
+              WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) n`,
     rangeColumns(ranges),
   )
   return rows
@@ -37,10 +42,11 @@ export async function readRevisions(
 /** Events of these notes of which audit has seen a record, each once. */
 export async function readRecords(projection: Reader, ranges: readonly Range[]): Promise<EventKey[]> {
   const { rows } = await projection.query<EventKey>(
-    `SELECT DISTINCT r.note_id AS "noteId", r.revision, r.event_id AS "eventId"
-     FROM unnest($1::text[], $2::text[]) AS range (low, high)
-     JOIN audit.records r ON r.note_id >= range.low COLLATE "C" AND r.note_id < range.high COLLATE "C"
-     WHERE r.revision IS NOT NULL AND r.event_id IS NOT NULL`,
+    `SELECT r.note_id AS "noteId", r.revision, r.event_id AS "eventId"
+     FROM unnest($1::text[], $2::text[]) AS range (low, high),
+     LATERAL (SELECT DISTINCT note_id, revision, event_id FROM audit.records
+              WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C"
+                AND revision IS NOT NULL AND event_id IS NOT NULL) r`,
     rangeColumns(ranges),
   )
   return rows
@@ -50,9 +56,10 @@ export async function readRecords(projection: Reader, ranges: readonly Range[]):
 export async function readInbox(projection: Reader, ranges: readonly Range[]): Promise<EventKey[]> {
   const { rows } = await projection.query<EventKey>(
     `SELECT i.note_id AS "noteId", i.revision, i.event_id AS "eventId"
-     FROM unnest($1::text[], $2::text[]) AS range (low, high)
-     JOIN catalog.inbox i ON i.note_id >= range.low COLLATE "C" AND i.note_id < range.high COLLATE "C"
-     WHERE i.generation = (SELECT generation FROM catalog.live_generation)`,
+     FROM unnest($1::text[], $2::text[]) AS range (low, high),
+     LATERAL (SELECT note_id, revision, event_id FROM catalog.inbox
+              WHERE generation = (SELECT generation FROM catalog.live_generation)
+                AND note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) i`,
     rangeColumns(ranges),
   )
   return rows
@@ -66,9 +73,10 @@ export async function readCatalog(
 ): Promise<CatalogRow[]> {
   const { rows } = await projection.query<CatalogRow>(
     `SELECT n.note_id AS "noteId", n.revision, ${digestColumn(deep)} AS digest
-     FROM unnest($1::text[], $2::text[]) AS range (low, high)
-     JOIN catalog.notes n ON n.note_id >= range.low COLLATE "C" AND n.note_id < range.high COLLATE "C"
-     WHERE n.generation = (SELECT generation FROM catalog.live_generation)`,
+     FROM unnest($1::text[], $2::text[]) AS range (low, high),
+     LATERAL (SELECT * FROM catalog.notes
+              WHERE generation = (SELECT generation FROM catalog.live_generation)
+                AND note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) n`,
     rangeColumns(ranges),
   )
   return rows
