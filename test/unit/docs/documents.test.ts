@@ -10,7 +10,9 @@ import { VARIABLES } from '../../../core/config.ts'
 import { configurationDocument } from '../../../core/configuration-document.ts'
 import { HTTP_LIMITS } from '../../../core/http-server.ts'
 import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
+import { ACTION_BYTES, REASON_CHARS } from '../../../services/console/action-request.ts'
 import { PORTION_LIMITS } from '../../../services/projector/batches.ts'
+import { RELEASE_LIMITS } from '../../../services/projector/hold-release.ts'
 import { READ_LIMITS } from '../../../services/read-api/limits.ts'
 import { COALESCE_LIMITS } from '../../../services/write-api/coalesce.ts'
 import { JSON_TEXT_BYTES } from '../../../services/write-api/json-body.ts'
@@ -62,6 +64,16 @@ describe('docs/limits.md', () => {
     ['A database read', seconds(READ_LIMITS.statementTimeoutMs)],
     ['Age of `Projection-As-Of` itself', `${READ_LIMITS.freshnessCacheMs} ms`],
     ['`Cache-Control`', `\`max-age=${READ_LIMITS.cacheMaxAgeSeconds}\`, \`must-revalidate\``],
+    ['JSON text of an action', `${ACTION_BYTES} bytes, uncompressed`],
+    ['Reason of an action', `1 to ${REASON_CHARS} characters`],
+    [
+      'Requests per second and operator, per process',
+      `${VARIABLES.CONSOLE_RATE_LIMIT_PER_SECOND.parse(undefined)} (setting \`CONSOLE_RATE_LIMIT_PER_SECOND\`)`,
+    ],
+    [
+      'Held records released in one transaction',
+      `${RELEASE_LIMITS.records}, or ${RELEASE_LIMITS.bytes} bytes`,
+    ],
     ['Partitions of `notes.revisions`', `${REVISIONS_PARTITIONS}, for good`],
     ['Records per transaction of a consumer', `${PORTION_LIMITS.records}, or ${PORTION_LIMITS.bytes} bytes`],
     ['Value that is decoded', `${LIMITS.envelopeBytes} bytes`],
