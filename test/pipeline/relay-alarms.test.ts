@@ -175,26 +175,32 @@ describe('an alarm is raised, told, kept in the journal, and over when its cause
 })
 
 describe('a task that fails again and again in the same way at the same position', () => {
-  it('is restarted three times, then left to a person; the journal has both with the error text', async () => {
-    // The router cannot find the column that it is told to send.
-    await using relay = await scratchRelay(lab, { 'transforms.outbox.table.field.event.payload': 'no_such' })
-    await insertNote(relay.admin, await labEncoder(lab), uniqueNoteId())
-    await raised(relay, 'task-left')
-    // Until the slot has confirmed all that comes before the row, each try fails at a later position.
-    const positions = relay.watcherLog
-      .map((line) => JSON.parse(line))
-      .filter(({ action }) => action === 'restart')
-      .map(({ confirmedLsn }) => confirmedLsn)
-    const last = positions.filter((position) => position === positions.at(-1))
-    expect(last).toHaveLength(RESTART.sameFailureLimit)
-    expect(await counter(relay, 'relay_restarts_total')).toBe(positions.length)
-    expect(await incident(relay, 'task-failed', 'closed')).toMatchObject({
-      restarts: positions.length,
-      first_text: expect.stringMatching(/no_such/),
-    })
-    expect(await incident(relay, 'task-left', 'open')).toMatchObject({ alarmed_at: expect.any(Date) })
-    expect(logged(relay, 'task-left')?.reason).toMatch(/not restarted: failed 4 times in the same way/)
-  }, LONG)
+  it(
+    'is restarted three times, then left to a person; the journal has both with the error text',
+    async () => {
+      // The router cannot find the column that it is told to send.
+      await using relay = await scratchRelay(lab, {
+        'transforms.outbox.table.field.event.payload': 'no_such',
+      })
+      await insertNote(relay.admin, await labEncoder(lab), uniqueNoteId())
+      await raised(relay, 'task-left')
+      // Until the slot has confirmed all that comes before the row, each try fails at a later position.
+      const positions = relay.watcherLog
+        .map((line) => JSON.parse(line))
+        .filter(({ action }) => action === 'restart')
+        .map(({ confirmedLsn }) => confirmedLsn)
+      const last = positions.filter((position) => position === positions.at(-1))
+      expect(last).toHaveLength(RESTART.sameFailureLimit)
+      expect(await counter(relay, 'relay_restarts_total')).toBe(positions.length)
+      expect(await incident(relay, 'task-failed', 'closed')).toMatchObject({
+        restarts: positions.length,
+        first_text: expect.stringMatching(/no_such/),
+      })
+      expect(await incident(relay, 'task-left', 'open')).toMatchObject({ alarmed_at: expect.any(Date) })
+      expect(logged(relay, 'task-left')?.reason).toMatch(/not restarted: failed 4 times in the same way/)
+    },
+    LONG,
+  )
 })
 
 /** Reads the slot as another program would: it holds it and confirms nothing. */
