@@ -9,12 +9,12 @@ import { beginAt } from './begin.ts'
 import type { CommittedStep } from './committed-sql.ts'
 import { PartitionCondition, type PartitionStatus } from './condition.ts'
 import type { Consumption, Prepared } from './consumption.ts'
-import { Misplaced } from './failure.ts'
 import { type Location, locate } from './locate.ts'
 import type { Observer } from './observer.ts'
 import type { LivePlace, Place } from './place.ts'
 import { Mailbox } from './receive.ts'
 import { brokerTimeOf, eventIdOf } from './record-facts.ts'
+import { prepareOfSameTopic } from './same-topic.ts'
 import { judgeStart } from './start.ts'
 import { recordStop } from './stopped.ts'
 
@@ -141,18 +141,14 @@ export class PartitionWorker<P extends Prepared> {
     return true
   }
 
-  /**
-   * Reads records for the consumption, and asks Kafka once more what topic this is: between two fetches it
-   * may have been made anew, and then these are other records than those that follow what was applied.
-   * @throws Misplaced when it is another topic
-   */
-  readonly #prepareChecked: Consumption<P>['prepare'] = async (records) => {
+  readonly #prepareChecked: Consumption<P>['prepare'] = (records) => {
     const { facts, consumption } = this.#parts
-    const [prepared, topicId] = await Promise.all([consumption.prepare(records), facts.topicId()])
-    if (topicId !== this.#location?.extent.topicId) {
-      throw new Misplaced(`${this.#place.topic} is topic ${topicId} now: the position has to be found again`)
-    }
-    return prepared
+    return prepareOfSameTopic(
+      consumption.prepare,
+      records,
+      () => facts.topicId(),
+      this.#location?.extent.topicId,
+    )
   }
 
   /** Applies batches until the position has to be found again. */
