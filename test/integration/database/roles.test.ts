@@ -1,10 +1,21 @@
 import pg from 'pg'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withClient, withRole } from '../../../database/connection.ts'
 import type { ProjectionRole, SourceRole } from '../../../database/roles.ts'
 import { useLab } from '../../support/lab.ts'
+import { type ScratchDatabase, scratchProjection, scratchSource } from '../../support/scratch-database.ts'
 
 const lab = useLab()
+let source: ScratchDatabase<SourceRole>
+let projection: ScratchDatabase<ProjectionRole>
+beforeAll(async () => {
+  source = await scratchSource(lab)
+  projection = await scratchProjection(lab)
+})
+afterAll(async () => {
+  await source[Symbol.asyncDispose]()
+  await projection[Symbol.asyncDispose]()
+})
 
 /** The SQLSTATE with which the server refuses; undefined when it does not. Nothing stays written. */
 async function refusal(url: string, statement: string): Promise<string | undefined> {
@@ -56,9 +67,27 @@ describe('at the source', () => {
       `SELECT pg_create_logical_replication_slot('mine', 'pgoutput')`,
     ],
     ['notes_operator', 'drop the relay slot', `SELECT pg_drop_replication_slot('notes_outbox')`],
+    ['notes_debezium', 'read the receipts', 'SELECT * FROM request_receipts'],
+    ['notes_debezium', 'change a heartbeat', 'UPDATE relay_heartbeat SET at = now()'],
+    ['notes_debezium', 'change a signal', `UPDATE debezium_signal SET data = ''`],
+    ['notes_debezium', 'accept a command', `SELECT accept_command(${Array(16).fill('NULL')})`],
+    ['notes_write_api', 'change a receipt', `UPDATE request_receipts SET answer = '{}'`],
+    ['notes_write_api', 'claim a confirmation', `UPDATE relay_slots SET confirmed_lsn = '0/1'`],
+    ['notes_write_api', 'claim that a record was seen', 'INSERT INTO relay_records_seen DEFAULT VALUES'],
+    ['notes_write_api', 'read what operators did', 'SELECT * FROM operator_actions'],
+    ['notes_watcher', 'move a slot', `UPDATE relay_slots SET start_lsn = '0/1'`],
+    ['notes_watcher', 'read the receipts', 'SELECT * FROM request_receipts'],
+    ['notes_operator', 'rewrite who did something', `UPDATE operator_actions SET principal = 'x'`],
+    ['notes_operator', 'rewrite why', `UPDATE operator_actions SET reason = 'x'`],
+    ['notes_operator', 'forget an action', 'DELETE FROM operator_actions'],
+    ['notes_operator', 'claim a confirmation', `UPDATE relay_slots SET confirmed_lsn = '0/1'`],
+    ['notes_recovery', 'read the notes', 'SELECT * FROM notes'],
+    ['notes_recovery', 'read the outbox', 'SELECT * FROM outbox'],
+    ['notes_recovery', 'forget a slot', 'DELETE FROM relay_slots'],
+    ['notes_verifier', 'write notes', `INSERT INTO notes (note_id, revision) VALUES ('x', 1)`],
   ]
   test.each(mustNot)('%s must not %s', async (role, _what, statement) => {
-    expect(await refusal(lab.databases.source[role], statement)).toBe(INSUFFICIENT_PRIVILEGE)
+    expect(await refusal(source.urlOf(role), statement)).toBe(INSUFFICIENT_PRIVILEGE)
   })
 
   test.each<[SourceRole, string]>([
@@ -68,7 +97,7 @@ describe('at the source', () => {
     ['notes_operator', `INSERT INTO debezium_signal VALUES ('x', 'log', '{}')`],
     ['notes_verifier', 'SELECT body FROM note_revisions LIMIT 1'],
   ])('%s may do its work (%s)', async (role, statement) => {
-    expect(await refusal(lab.databases.source[role], statement)).toBeUndefined()
+    expect(await refusal(source.urlOf(role), statement)).toBeUndefined()
   })
 })
 
@@ -88,9 +117,30 @@ describe('at the projection', () => {
     ['projection_watcher', 'read notes', 'SELECT * FROM catalog.notes'],
     ['projection_verifier', 'write anything', 'DELETE FROM public.freshness'],
     ['projection_operator', 'write notes', 'DELETE FROM catalog.notes'],
+    ['projection_read_api', 'read what operators did', 'SELECT * FROM operator_actions'],
+    ['projection_read_api', 'read why a record was refused', 'SELECT explanation FROM quarantine.records'],
+    ['projection_projector', 'change what a record was', 'UPDATE quarantine.records SET value = NULL'],
+    ['projection_projector', 'change where it lay', 'UPDATE quarantine.records SET "offset" = 0'],
+    ['projection_projector', 'forget a record', 'DELETE FROM quarantine.records'],
+    ['projection_projector', 'move a note to another id', `UPDATE catalog.notes SET note_id = 'x'`],
+    [
+      'projection_projector',
+      'take progress over to another topic',
+      `UPDATE catalog.progress SET topic = 'x'`,
+    ],
+    ['projection_projector', 'rewrite who did something', `UPDATE operator_actions SET principal = 'x'`],
+    ['projection_projector', 'read why somebody did it', 'SELECT reason FROM operator_actions'],
+    ['projection_projector', 'write watermarks', 'DELETE FROM public.freshness'],
+    ['projection_watcher', 'read quarantined bytes', 'SELECT value FROM quarantine.records'],
+    ['projection_watcher', 'move progress', 'UPDATE catalog.progress SET next_offset = 0'],
+    ['projection_operator', 'change what a record was', 'UPDATE quarantine.records SET value = NULL'],
+    ['projection_operator', 'forget a record', 'DELETE FROM quarantine.records'],
+    ['projection_operator', 'change the ledger', 'DELETE FROM audit.records'],
+    ['projection_operator', 'rewrite why', `UPDATE operator_actions SET reason = 'x'`],
+    ['projection_verifier', 'write notes', 'DELETE FROM catalog.notes'],
   ]
   test.each(mustNot)('%s must not %s', async (role, _what, statement) => {
-    expect(await refusal(lab.databases.projection[role], statement)).toBe(INSUFFICIENT_PRIVILEGE)
+    expect(await refusal(projection.urlOf(role), statement)).toBe(INSUFFICIENT_PRIVILEGE)
   })
 
   test.each<[ProjectionRole, string]>([
@@ -99,7 +149,7 @@ describe('at the projection', () => {
     ['projection_watcher', 'SELECT next_offset FROM catalog.progress'],
     ['projection_verifier', 'SELECT body FROM catalog.notes LIMIT 1'],
   ])('%s may do its work (%s)', async (role, statement) => {
-    expect(await refusal(lab.databases.projection[role], statement)).toBeUndefined()
+    expect(await refusal(projection.urlOf(role), statement)).toBeUndefined()
   })
 
   test('no role of the source can even log in', async () => {
@@ -107,6 +157,26 @@ describe('at the projection', () => {
       const { username, password } = new URL(url)
       const there = withRole(lab.databases.projectionAdmin, { name: username, password })
       expect(await refusal(there, 'SELECT 1')).toBe(WRONG_PASSWORD)
+    }
+  })
+})
+
+describe('temporary and own objects', () => {
+  const others = (roles: readonly string[]) => roles.filter((role) => !role.endsWith('_owner'))
+  const everyRole = [
+    ...others(Object.keys(lab.databases.source)).map((role) => ['source', role] as const),
+    ...others(Object.keys(lab.databases.projection)).map((role) => ['projection', role] as const),
+  ]
+  test.each(everyRole)('at the %s, %s can make none', async (where, role) => {
+    const url =
+      where === 'source' ? source.urlOf(role as SourceRole) : projection.urlOf(role as ProjectionRole)
+    for (const statement of [
+      'CREATE TEMP TABLE notes (note_id text)',
+      'CREATE TABLE public.mine (id int)',
+      'CREATE SCHEMA mine',
+      'CREATE ROLE intruder',
+    ]) {
+      expect([statement, await refusal(url, statement)]).toEqual([statement, INSUFFICIENT_PRIVILEGE])
     }
   })
 })
