@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { WAL_ALARM_SHARE } from '../../../connectors/conditions.ts'
 import {
@@ -104,4 +104,10 @@ describe('docs/limits.md', () => {
       `body ${LIMITS.bodyBytes} < envelope ${LIMITS.envelopeBytes} < record ${MAX_MESSAGE_BYTES} bytes`,
     )
   })
+})
+
+test('docs/failures.md names tests that exist', () => {
+  const named = document('failures.md').match(/test\/[\w/-]+\.test\.ts/g) ?? []
+  expect(named.length).toBeGreaterThan(40)
+  expect(named.filter((file) => !existsSync(new URL(`../../../${file}`, import.meta.url)))).toEqual([])
 })
