@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { useLab } from '../support/lab.ts'
 import { uniqueNoteId } from '../support/notes.ts'
+import { notesctl, notesctlJson } from '../support/notesctl.ts'
 import { insertNote, labEncoder } from '../support/outbox-rows.ts'
+import { alarmRaised } from '../support/relay-alarm.ts'
 import { scratchRelay } from '../support/scratch-relay.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import { openTopic } from '../support/topic-records.ts'
@@ -100,7 +102,7 @@ describe('relay recover', () => {
       expect(order.json).toMatchObject({
         situation: 'in-order',
         steps: [],
-        missing: { count: 0, auditHasRead: true },
+        missing: { count: 0 },
       })
       expect((await ask(operatorApi, '/relay/recovery', { reason: 'nothing' })).status).toBe(409)
 
@@ -197,8 +199,19 @@ describe('relay recover', () => {
       return json.situation === 'revisions-skipped' && json
     })
     expect(plan).toMatchObject({ missing: { count: 120 }, steps: [{ step: 'replay' }] })
-    const { json } = await ask(operatorApi, '/relay/recovery', { reason: 'moved by a test' })
-    expect(await finished(operatorApi, json.id)).toMatchObject({ incarnation: null, replayed: 120 })
+    await alarmRaised(relay.watcherUrl, 'relay-skipped')
+    const options = { env: { CONSOLE_URL: operatorApi.url } }
+    const shown = await notesctl(lab, ['relay', 'recover'], options)
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringMatching(/^revisions-skipped: /)])
+    expect(shown.stdout).toMatch(/120 revisions, the first 20:/)
+    expect((await notesctl(lab, ['relay', 'recover', '--execute'], options)).code).toBe(2)
+    const execute = ['relay', 'recover', '--execute', '--reason', 'moved by a test']
+    expect(await notesctlJson(lab, execute, 0, options)).toMatchObject({
+      status: 'finished',
+      incarnation: null,
+      replayed: 120,
+    })
+    expect((await notesctl(lab, execute, options)).stderr).toMatch(/There is nothing to recover/)
     await expectRecovered(relay, lost, watermark)
   })
 
@@ -216,25 +229,30 @@ describe('relay recover', () => {
       await admin.query(`ALTER SYSTEM SET max_slot_wal_keep_size = '${limit}'`)
       await admin.query('SELECT pg_reload_conf()')
     }
-    await setLimit('48MB')
+    await setLimit('64MB')
     try {
-      await waitFor('the slot to be given up', async () => {
-        await admin.query('SELECT pg_switch_wal()')
-        // The lab's own slot must follow: it is to survive this.
-        const { rows } = await admin.query('SELECT pg_current_wal_insert_lsn()::text AS lsn')
-        await waitFor('the other slots to follow', async () => {
-          const behind = await admin.query(
-            'SELECT FROM pg_replication_slots WHERE slot_name <> $1 AND active AND restart_lsn < $2::pg_lsn',
-            [relay.slotName, rows[0].lsn],
-          )
-          return behind.rowCount === 0
-        })
-        await admin.query('CHECKPOINT')
-        return (await slotOf(relay)).wal_status === 'lost'
-      })
+      const behind = async (slots: string) => {
+        // Without it a slot that is read would keep its old WAL until the next checkpoint.
+        await admin.query('SELECT pg_log_standby_snapshot()')
+        const { rows } = await admin.query(
+          `SELECT max(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), restart_lsn))::float8 / 1048576 AS mb
+           FROM pg_replication_slots WHERE ${slots}`,
+          [relay.slotName],
+        )
+        return (rows[0].mb ?? 0) as number
+      }
+      while ((await behind('slot_name = $1')) < 128) await admin.query('SELECT pg_switch_wal()')
+      // They are to survive this.
+      await waitFor(
+        'the slots that are read to follow',
+        async () => (await behind('slot_name <> $1 AND active')) < 32,
+      )
+      await admin.query('CHECKPOINT')
+      await waitFor('the slot to be given up', async () => (await slotOf(relay)).wal_status === 'lost')
     } finally {
       await setLimit(own[0].limit)
     }
+    await alarmRaised(relay.watcherUrl, 'slot-lost')
     const watermark = await newestWatermark(relay)
     lost.push(await insert(relay, 'lost'))
     expect((await ask(operatorApi, '/relay/recovery')).json).toMatchObject({
