@@ -6,7 +6,8 @@ import { readLabState } from '../../../lab/state.ts'
 import type { Lab } from '../../support/lab-interface.ts'
 import { NativeLab } from '../../support/native-lab.ts'
 import { waitFor } from '../../support/wait.ts'
-import { freePorts, type Links, openLinks } from './links.ts'
+import { type Links, openLinks } from './links.ts'
+import { freePorts } from './ports.ts'
 import { secondProjector } from './second-projector.ts'
 
 export type FaultLab = {

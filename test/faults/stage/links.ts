@@ -1,8 +1,8 @@
-import net from 'node:net'
-import { choosePorts, type Ports } from '../../../lab/ports.ts'
+import { DEFAULT_PORTS, type PortName, type Ports } from '../../../lab/ports.ts'
 import type { RoutedServer, Routes } from '../../../lab/routes.ts'
 import { Link } from '../proxy/link.ts'
 import { LINKS, type LinkName } from '../schedule/faults.ts'
+import { freePorts } from './ports.ts'
 
 const HOST = '127.0.0.1'
 
@@ -32,16 +32,18 @@ export const linkOf = (links: Pick<Links, 'of'>, name: LinkName): Link => {
 
 /** Opens a proxy for every link in front of a lab that is still to be started with these ports and routes. */
 export async function openLinks(): Promise<Links> {
-  const { ports } = await choosePorts()
+  const names = Object.keys(DEFAULT_PORTS) as PortName[]
+  const viaKafka = LINKS.filter((name) => name.endsWith('->kafka'))
+  const free = await freePorts(names.length + viaKafka.length)
+  const ports = Object.fromEntries(names.map((name) => [name, free.pop()])) as Ports
   const routes: Routes = { ports: {}, kafkaListeners: [] }
   const links = new Map<LinkName, Link>()
-  const kafkaPorts = await freePorts(LINKS.filter((name) => name.endsWith('->kafka')).length)
   for (const name of LINKS) {
     const [client = '', serverName = ''] = name.split('->')
     const server = SERVERS[serverName]
     if (!server) throw new Error(`no server ${serverName}`)
     // The broker tells a client to come back by the listener it came in by: one for each proxy.
-    const port = serverName === 'kafka' ? (kafkaPorts.pop() ?? 0) : ports[server.port]
+    const port = serverName === 'kafka' ? (free.pop() ?? 0) : ports[server.port]
     const link = await Link.open(name, { host: HOST, port })
     links.set(name, link)
     if (!server.routed || client === 'editors' || client === 'readers') continue
@@ -57,21 +59,4 @@ export async function openLinks(): Promise<Links> {
     routes,
     close: async () => void (await Promise.all([...links.values()].map((link) => link.close()))),
   }
-}
-
-/** Free at this moment; held together until all are known, so that none is given twice. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = net.createServer()
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(0, HOST, resolve)
-      })
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as net.AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }
