@@ -17,7 +17,15 @@ export const Reason = z
   .refine((text) => text.trim() !== '', 'must say something')
   .refine((text) => [...text].length <= REASON_CHARS, `must have at most ${REASON_CHARS} characters`)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not hold U+0000 or lone surrogates')
-  .meta({ description: `Why, in your words; recorded with who. At most ${REASON_CHARS} characters.` })
+  .meta({
+    description: `Why, in your words; recorded with who. At most ${REASON_CHARS} characters.`,
+    // What JSON Schema can say of the rules above.
+    override: ({ jsonSchema }) =>
+      void Object.assign(jsonSchema, {
+        pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$',
+        maxLength: REASON_CHARS,
+      }),
+  })
 
 /** What every action takes; `.extend` it for more. */
 export const ActionBody = z.strictObject({ reason: Reason })

@@ -79,3 +79,41 @@ const fillCatalog = (projection: ScratchDatabase<string>) =>
       [EXAMPLE_NOTE],
     ),
   )
+
+/** No connector and no topic of its name exist: actions on Connect and Kafka have nothing they could hurt. */
+export async function fuzzedConsole(lab: Lab): Promise<FuzzedApi> {
+  await using stack = new AsyncDisposableStack()
+  const source = stack.use(await scratchSource(lab))
+  const projection = stack.use(await scratchProjection(lab))
+  await fillQuarantine(projection)
+  const nobodys = `fuzz_${randomUUID().replaceAll('-', '')}`
+  const service = stack.use(
+    await startServiceProcess('services/console/main.ts', {
+      ...lab.environment('console'),
+      SOURCE_DATABASE_URL: source.urlOf('notes_operator'),
+      PROJECTION_DATABASE_URL: projection.urlOf('projection_operator'),
+      SOURCE_VERIFIER_DATABASE_URL: source.urlOf('notes_verifier'),
+      PROJECTION_VERIFIER_DATABASE_URL: projection.urlOf('projection_verifier'),
+      RELAY_RECOVERY_DATABASE_URL: source.urlOf('notes_recovery'),
+      KAFKA_TOPIC: nobodys,
+      CONNECTOR_NAME: nobodys,
+      RELAY_SLOT_NAME: nobodys,
+      CONSOLE_RATE_LIMIT_PER_SECOND: UNLIMITED,
+    }),
+  )
+  const token = await lab.token({ subject: 'fuzz', roles: ['operator'], expiresInSeconds: 86_400 })
+  const owned = stack.move()
+  return { service, token, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Open records, among them the one that the document's examples name. */
+const fillQuarantine = (projection: ScratchDatabase<string>) =>
+  withClient(projection.urlOf('projection_owner'), 'test', (client) =>
+    client.query(
+      `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,
+         value, headers, note_id, revision, reason, explanation)
+       SELECT 'catalog', 1, 'notes.revisions', 1, 0, i, now(), '\\x00', '[]', $1, i, 'conflict', 'a test'
+       FROM generate_series(1, 30) AS i`,
+      [EXAMPLE_NOTE],
+    ),
+  )
