@@ -11,6 +11,8 @@ import { configurationDocument } from '../../../core/configuration-document.ts'
 import { HTTP_LIMITS } from '../../../core/http-server.ts'
 import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
 import { ACTION_BYTES, REASON_CHARS } from '../../../services/console/action-request.ts'
+import { RUN_LIMITS } from '../../../services/console/verify/runs.ts'
+import { MAX_DIFFERENCES } from '../../../services/console/verify/verification.ts'
 import { PORTION_LIMITS } from '../../../services/projector/batches.ts'
 import { RELEASE_LIMITS } from '../../../services/projector/hold-release.ts'
 import { READ_LIMITS } from '../../../services/read-api/limits.ts'
@@ -66,6 +68,9 @@ describe('docs/limits.md', () => {
     ['`Cache-Control`', `\`max-age=${READ_LIMITS.cacheMaxAgeSeconds}\`, \`must-revalidate\``],
     ['JSON text of an action', `${ACTION_BYTES} bytes, uncompressed`],
     ['Reason of an action', `1 to ${REASON_CHARS} characters`],
+    ['Differences that one verification lists', `${MAX_DIFFERENCES}`],
+    ['Verifications at the same time, per process', `${RUN_LIMITS.running}`],
+    ['Verifications that are kept, per process', `the last ${RUN_LIMITS.kept}, in memory`],
     [
       'Requests per second and operator, per process',
       `${VARIABLES.CONSOLE_RATE_LIMIT_PER_SECOND.parse(undefined)} (setting \`CONSOLE_RATE_LIMIT_PER_SECOND\`)`,
