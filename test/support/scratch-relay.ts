@@ -123,7 +123,9 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     /** Takes the connector away from Connect. */
     unregister: async () => void (await rest('DELETE')),
     /** PUT of the connector's REST resource: stop, resume. */
-    put: async (part: 'stop' | 'resume') => void (await rest('PUT', `/${part}`)),
+    // Connect answers 409 while it rebalances, which any other connector of the lab can cause.
+    put: (part: 'stop' | 'resume') =>
+      waitFor(`Connect to take ${part}`, async () => (await rest('PUT', `/${part}`)).ok),
     forgetOffsets: async () => {
       const response = await rest('DELETE', '/offsets')
       if (!response.ok) throw new Error(await response.text())
