@@ -31,6 +31,7 @@ const TURNS = {
 } as const
 
 const SUBJECTS = ['ada', 'ben', 'cleo', 'dan', 'eve', 'fay', 'gus', 'hal'].map((name) => `editor-${name}`)
+const NOTES_AT_FIRST = 300
 /** An editor tries this long to get an answer; then it goes away without knowing. */
 const PATIENCE_MS = 60_000
 
@@ -85,7 +86,9 @@ export class Editors {
     const { random, notes } = this.#parts
     const subject = random.pick(SUBJECTS)
     const noteId = notes.pick(random)
-    const kind = noteId === undefined ? 'create' : random.weighted(TURNS)
+    // At first there are few notes, and everybody would wait for the same rows.
+    const isEarly = notes.count < NOTES_AT_FIRST && random.chance(0.6)
+    const kind = noteId === undefined || isEarly ? 'create' : random.weighted(TURNS)
     if (kind === 'create' || noteId === undefined) {
       await this.#submit(this.#edits.make(subject, this.#edits.newNoteId(), 1))
       return
