@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 export const DEFAULT_PORTS = {
@@ -38,42 +39,64 @@ const SPOKEN: Readonly<Record<PortName, string>> = {
   console: 'console',
 }
 
-/** The port itself when it is free on loopback, else undefined; for 0 any free one. */
-function tryPort(port: number): Promise<number | undefined> {
+/**
+ * For what finds its usual port taken. Below the range from which systems take the ports of outgoing
+ * connections (Linux: from 32768 on): the port of a server that was killed must be free when it is started again.
+ */
+const OTHER_PORTS = { from: 20_000, to: 24_999 } as const
+
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', () => resolve(undefined))
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-      const bound = (server.address() as { port: number }).port
-      server.close(() => resolve(bound))
-    })
+    server.once('error', () => resolve(false))
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
   })
 }
 
 /**
- * Keeps the ports of the last start where they are free, else the defaults, else any free port.
+ * Ports on loopback that nobody listens on now, no two the same.
+ * @throws when there are not so many
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const found: number[] = []
+  const size = OTHER_PORTS.to - OTHER_PORTS.from + 1
+  // Another lab may look at the same time: it begins somewhere else.
+  const start = randomInt(size)
+  for (let i = 0; i < size && found.length < count; i++) {
+    const port = OTHER_PORTS.from + ((start + i) % size)
+    if (await isFree(port)) found.push(port)
+  }
+  if (found.length < count) throw new Error(`Fewer than ${count} ports are free from ${OTHER_PORTS.from} on.`)
+  return found
+}
+
+/**
+ * Keeps the ports of the last start where they are free, else the defaults, else free ones of OTHER_PORTS.
  * @throws when no port is free at all
  */
 export async function choosePorts(previous: Partial<Record<string, number>> = {}): Promise<ChosenPorts> {
   const ports: Partial<Ports> = {}
   const notes: string[] = []
   const keeping: string[] = []
+  const names = Object.keys(DEFAULT_PORTS) as PortName[]
+  const others = await freePorts(names.length)
   const given = new Set<number>()
-  for (const name of Object.keys(DEFAULT_PORTS) as PortName[]) {
+  for (const name of names) {
     const usual = DEFAULT_PORTS[name]
-    const kept = previous[name]
-    for (const wish of [kept ?? usual, usual, 0, 0, 0]) {
-      const port = await tryPort(wish)
-      if (port === undefined || given.has(port)) continue
-      ports[name] = port
-      given.add(port)
+    const last = previous[name]
+    const wishes = [...(last === undefined ? [] : [last]), usual, ...others]
+    let chosen: number | undefined
+    for (const wish of wishes) {
+      if (given.has(wish) || !(await isFree(wish))) continue
+      chosen = wish
       break
     }
-    const chosen = ports[name]
     if (chosen === undefined) throw new Error(`No free port on 127.0.0.1 for ${name}.`)
+    given.add(chosen)
+    ports[name] = chosen
     if (chosen === usual) continue
-    if (chosen === kept) keeping.push(`${SPOKEN[name]} ${chosen}`)
-    else notes.push(`port ${kept ?? usual} is taken: ${SPOKEN[name]} uses ${chosen}`)
+    if (chosen === last) keeping.push(`${SPOKEN[name]} ${chosen}`)
+    else notes.push(`port ${last ?? usual} is taken: ${SPOKEN[name]} uses ${chosen}`)
   }
   if (keeping.length > 0) notes.unshift(`ports kept from the last start: ${keeping.join(', ')}`)
   return { ports: ports as Ports, notes }

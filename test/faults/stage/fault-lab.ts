@@ -1,5 +1,6 @@
 import type { ManagedProcess } from '../../../lab/managed-process.ts'
 import { labPaths } from '../../../lab/paths.ts'
+import { freePorts } from '../../../lab/ports.ts'
 import { removeLab } from '../../../lab/servers/database-place.ts'
 import { startLab, stopLab } from '../../../lab/start.ts'
 import { readLabState } from '../../../lab/state.ts'
@@ -7,7 +8,6 @@ import type { Lab } from '../../support/lab-interface.ts'
 import { NativeLab } from '../../support/native-lab.ts'
 import { waitFor } from '../../support/wait.ts'
 import { type Links, openLinks } from './links.ts'
-import { freePorts } from './ports.ts'
 import { secondProjector } from './second-projector.ts'
 
 export type FaultLab = {

@@ -1,8 +1,7 @@
-import { DEFAULT_PORTS, type PortName, type Ports } from '../../../lab/ports.ts'
+import { DEFAULT_PORTS, freePorts, type PortName, type Ports } from '../../../lab/ports.ts'
 import type { RoutedServer, Routes } from '../../../lab/routes.ts'
 import { Link } from '../proxy/link.ts'
 import { LINKS, type LinkName } from '../schedule/faults.ts'
-import { freePorts } from './ports.ts'
 
 const HOST = '127.0.0.1'
 
