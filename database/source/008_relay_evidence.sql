@@ -15,6 +15,10 @@ ALTER TABLE relay_slots
   -- Transactions that began before this one may still commit with an earlier incarnation.
   ADD COLUMN transaction_id   xid8 NOT NULL DEFAULT pg_current_xact_id();
 
+-- What a record of the intent holds. A record that names the event and has other bytes is not this intent's:
+-- whoever may write to the topic can name any event in a header. NULL after pruning: then the name has to do.
+ALTER TABLE outbox ADD COLUMN envelope_sha256 bytea GENERATED ALWAYS AS (sha256(envelope)) STORED;
+
 -- The way through an incarnation's intents in pages, from a snapshot on. It grows at its end.
 CREATE INDEX outbox_by_transaction ON outbox (relay_incarnation, transaction_id, event_id);
 
@@ -92,6 +96,7 @@ ALTER TABLE relay_replays ADD FOREIGN KEY (batch) REFERENCES relay_replay_batche
 REVOKE EXECUTE ON FUNCTION relay_slot_holder FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION relay_slot_holder TO notes_watcher, notes_operator, notes_recovery;
 GRANT UPDATE (confirmed_holder, checked_snapshot, checked_lsn, checked_at, settled_at) ON relay_slots TO notes_watcher;
+GRANT SELECT (envelope_sha256) ON outbox TO notes_watcher;
 GRANT SELECT, INSERT ON relay_skipped, relay_records_seen TO notes_watcher;
 GRANT UPDATE (seen_at) ON relay_skipped TO notes_watcher;
 GRANT SELECT ON relay_skipped, relay_records_seen TO notes_write_api, notes_operator, notes_verifier;
