@@ -20,9 +20,9 @@ export const PartitionPosition = z
     consumer: Consumer,
     generation: z.int(),
     partition: z.int(),
-    state: z.enum(['reading', 'stopped', 'not-begun', 'unknown']).meta({
+    state: z.enum(['in-order', 'stopped', 'not-begun', 'unknown']).meta({
       description:
-        'reading: nothing contradicts the position. stopped: nothing is applied until a person decides. not-begun: nothing was ever applied. unknown: Kafka does not answer.',
+        'in-order: nothing contradicts the position. stopped: nothing is applied until a person decides. not-begun: nothing was ever applied. unknown: Kafka does not answer.',
     }),
     reason: StopReasons.meta({ description: 'Why it is stopped.' }),
     explanation: z.string().nullable().meta({ description: 'For a person: what was found, what to run.' }),

@@ -76,7 +76,7 @@ function stateOf(
   if (!extent) return { state: 'unknown', ...nothing }
   const position = decidePosition({ consumer, generation, topic, partition }, progress, extent)
   if (position.status === 'begin') return { state: 'not-begun', ...nothing }
-  if (position.status !== 'stop') return { state: 'reading', ...nothing }
+  if (position.status !== 'stop') return { state: 'in-order', ...nothing }
   const { reason, message } = position.alarm
   return { state: 'stopped', reason, explanation: message, stoppedSince: null }
 }
