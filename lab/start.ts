@@ -8,6 +8,7 @@ import { follow, LabError } from './follow.ts'
 import { startHeldParts } from './held-parts.ts'
 import { ensureJars } from './jars.ts'
 import { runningLab, stopLeftovers } from './leftovers.ts'
+import { startRefusal } from './own-folder.ts'
 import { labPaths, REPOSITORY, refusedFolder } from './paths.ts'
 import { isRunning, startTimeOf } from './proc.ts'
 import { unreadyServices } from './readiness.ts'
@@ -41,7 +42,7 @@ export type Started = {
  */
 export async function startLab(labDir: string, options: StartOptions = {}): Promise<Started> {
   const tell = options.onProgress ?? (() => {})
-  const refusal = refusedFolder(labDir)
+  const refusal = refusedFolder(labDir) ?? startRefusal(labDir)
   if (refusal) throw new LabError(refusal)
   const damaged = damagedStateText(labDir)
   if (damaged) tell(damaged)

@@ -6,6 +6,7 @@ import { ControlError } from './control-client.ts'
 import { LabError } from './follow.ts'
 import { MainJobError, runMainJob } from './main-job.ts'
 import { outliveReader } from './output.ts'
+import { removalRefusal } from './own-folder.ts'
 import { labDirectory, labPaths } from './paths.ts'
 import { removeLab } from './servers/database-place.ts'
 import { startLab, stopLab } from './start.ts'
@@ -66,6 +67,9 @@ async function up(): Promise<number> {
 
 /** @returns the ports it had, so that addresses stay the same. */
 async function removeData() {
+  // Before anything is stopped.
+  const refusal = removalRefusal(labDir)
+  if (refusal) throw new LabError(refusal)
   await stopLab(labDir)
   const ports = readLabState(labDir)?.ports
   removeLab(labDir)

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { LabError } from '../follow.ts'
+import { removalRefusal } from '../own-folder.ts'
 import { labPaths } from '../paths.ts'
 import type { DatabaseUser } from './database-user.ts'
 
@@ -29,8 +31,13 @@ export function databasePlace(labDir: string, user: DatabaseUser | undefined): s
   return outside
 }
 
-/** Removes everything of a stopped lab. */
+/**
+ * Removes everything of a stopped lab.
+ * @throws LabError when the folder holds something else: nothing is removed then.
+ */
 export function removeLab(labDir: string): void {
+  const refusal = removalRefusal(labDir)
+  if (refusal) throw new LabError(refusal)
   rmSync(labDir, { recursive: true, force: true })
   rmSync(outsidePlace(labDir), { recursive: true, force: true })
 }

@@ -1,5 +1,6 @@
 import os from 'node:os'
 import type { CheckReport } from './checker/check.ts'
+import { durationText } from './options.ts'
 import type { RanFault } from './rounds.ts'
 
 /** Everything a run has to say at its end. Times in milliseconds. */
@@ -7,6 +8,12 @@ export type FaultReport = {
   readonly seed: string
   readonly startedAt: string
   readonly elapsedMs: number
+  /** As given: rounds were begun for this long, and until there were so many faults and commands. */
+  readonly durationMs: number
+  readonly minFaults: number
+  readonly minCommands: number
+  /** WAIT_SCALE of the run: what its limits were multiplied by. */
+  readonly waitScale: number
   readonly ratePerSecond: number
   /** SHA-256 of the schedule that was run: equal for runs of equal seed and length. */
   readonly schedule: string
@@ -60,6 +67,24 @@ function kindReport(kind: string, ran: readonly RecoveredFault[]): KindReport {
 
 const seconds = (ms: number | null): string => (ms === null ? 'never' : `${(ms / 1_000).toFixed(1)} s`)
 
+/** Pure: the command that begins the same run. */
+function commandOf({
+  seed,
+  durationMs,
+  ratePerSecond,
+  minFaults,
+  minCommands,
+  waitScale,
+}: FaultReport): string {
+  return [
+    ...(waitScale === 1 ? [] : [`WAIT_SCALE=${waitScale}`]),
+    `npm run faults -- --seed ${/^[\w.-]+$/.test(seed) ? seed : JSON.stringify(seed)}`,
+    `--duration ${durationText(durationMs)} --rate ${ratePerSecond}`,
+    ...(minFaults > 0 ? [`--min-faults ${minFaults}`] : []),
+    ...(minCommands > 0 ? [`--min-commands ${minCommands}`] : []),
+  ].join(' ')
+}
+
 /** The report as Markdown, for people and for docs/fault-report.md. */
 export function markdownOf(report: FaultReport): string {
   const { check } = report
@@ -78,13 +103,14 @@ export function markdownOf(report: FaultReport): string {
     `| schedule (SHA-256) | ${report.schedule.slice(0, 16)} |`,
     `| started | ${report.startedAt} |`,
     `| machine | ${os.availableParallelism()} cores, ${Math.round(os.totalmem() / 2 ** 30)} GB; everything on it |`,
+    `| limits | ${report.waitScale === 1 ? 'as they are (WAIT_SCALE=1)' : `times ${report.waitScale} (WAIT_SCALE=${report.waitScale})`} |`,
     `| length | ${(report.elapsedMs / 60_000).toFixed(1)} min, at ${report.ratePerSecond} turns of editors a second |`,
     `| faults | ${report.faults} in ${report.rounds} rounds |`,
     `| commands | ${report.commands}, in ${report.requests} requests |`,
     `| of them accepted, refused, given up | ${report.accepted}, ${report.refused}, ${report.abandoned} |`,
     `| violations | ${check ? check.total : 'not checked'} |`,
     '',
-    `Again: \`npm run faults -- --seed ${report.seed} --duration ${Math.ceil(report.elapsedMs / 60_000)}m --rate ${report.ratePerSecond}\`. The same seed gives the same schedule; how many rounds fit in depends on the machine.`,
+    `Again: \`${commandOf(report)}\`. The same seed gives the same schedule; how many rounds fit in depends on the machine.`,
     '',
     '## Recovery',
     '',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { waitScale } from '../support/wait.ts'
 import type { CheckReport } from './checker/check.ts'
 import { type Health, type HealthParts, untilWhole } from './health.ts'
 import { HistoryWriter, startRunClock } from './history.ts'
@@ -81,6 +82,10 @@ async function runOn(stage: FaultLab, options: RunOptions): Promise<FaultReport>
     seed,
     startedAt: new Date(clock.startedAt).toISOString(),
     elapsedMs: clock.now(),
+    durationMs: options.durationMs,
+    minFaults: options.minFaults,
+    minCommands: options.minCommands,
+    waitScale,
     ratePerSecond,
     schedule: createHash('sha256').update(JSON.stringify(rounds)).digest('hex'),
     rounds: rounds.length,

@@ -1,3 +1,4 @@
+import { LabError } from '../../../lab/follow.ts'
 import type { ManagedProcess } from '../../../lab/managed-process.ts'
 import { labPaths } from '../../../lab/paths.ts'
 import { freePorts } from '../../../lab/ports.ts'
@@ -8,6 +9,7 @@ import type { Lab } from '../../support/lab-interface.ts'
 import { NativeLab } from '../../support/native-lab.ts'
 import { waitFor } from '../../support/wait.ts'
 import { type Links, openLinks } from './links.ts'
+import { faultLabRefusal, markFaultLab } from './own-mark.ts'
 import { secondProjector } from './second-projector.ts'
 
 export type FaultLab = {
@@ -20,11 +22,17 @@ export type FaultLab = {
   stop(): Promise<void>
 }
 
-/** A native lab from nothing, with a proxy on every way between its parts, and a second projector. */
+/**
+ * A native lab from nothing, with a proxy on every way between its parts, and a second projector.
+ * @throws LabError when the folder holds anything but what an earlier fault run left
+ */
 export async function startFaultLab(dir: string, tell: (line: string) => void): Promise<FaultLab> {
+  const refusal = faultLabRefusal(dir)
+  if (refusal) throw new LabError(refusal)
   await using stack = new AsyncDisposableStack()
   await stopLab(dir)
   removeLab(dir)
+  markFaultLab(dir)
   const links = await openLinks()
   stack.defer(() => links.close())
   await startLab(dir, { ports: links.ports, routes: links.routes, onProgress: tell })

@@ -5,6 +5,7 @@ import { NoteContent, NoteId } from '../../../core/note.ts'
 import { isForGood } from '../../faults/clients/editors.ts'
 import { EditFactory } from '../../faults/clients/edits.ts'
 import { KnownNotes } from '../../faults/clients/known-notes.ts'
+import { durationMs, durationText } from '../../faults/options.ts'
 import { Random } from '../../faults/random.ts'
 import { markdownOf, type RecoveredFault, recoveryOf, succeeded } from '../../faults/report.ts'
 
@@ -60,7 +61,47 @@ test('a known revision never goes back', () => {
   expect(notes.pick(new Random('x'))).toBe('a')
 })
 
+describe('a duration', () => {
+  test('has its unit: a bare number is refused', () => {
+    expect(['90s', '3m', '1h', '1.5m'].map(durationMs)).toEqual([90_000, 180_000, 3_600_000, 90_000])
+    for (const text of ['5', '5000', '', 'm', '5ms', '-5s', ' 5s']) expect(() => durationMs(text)).toThrow()
+  })
+
+  test('is written so that it is read as the same', () => {
+    fc.assert(
+      fc.property(fc.nat(10_000), fc.constantFrom('s', 'm', 'h'), (number, unit) => {
+        const ms = durationMs(`${number}${unit}`)
+        expect(durationMs(durationText(ms))).toBe(ms)
+      }),
+    )
+    expect([0, 60_000, 90_000, 7_200_000].map(durationText)).toEqual(['0s', '1m', '90s', '2h'])
+  })
+})
+
 describe('the report', () => {
+  const REPORT = {
+    seed: 's',
+    startedAt: '2026-01-01T00:00:00.000Z',
+    elapsedMs: 1,
+    durationMs: 60_000,
+    minFaults: 0,
+    minCommands: 0,
+    waitScale: 1,
+    ratePerSecond: 1,
+    schedule: 'abc',
+    rounds: 1,
+    faults: 1,
+    byKind: [],
+    commands: 1,
+    requests: 1,
+    accepted: 1,
+    refused: 0,
+    abandoned: 0,
+    answers: {},
+    check: undefined,
+    unhealed: [],
+  }
+
   const fault = (kind: 'kill' | 'pause', recoveredAfterMs: number | null): RecoveredFault => ({
     planned: { kind, target: 'kafka', startsAfterMs: 0, durationMs: 0 },
     startMs: 0,
@@ -80,26 +121,17 @@ describe('the report', () => {
     expect(recoveryOf([fault('kill', 1), fault('kill', null)]).at(-1)?.maxMs).toBe(null)
   })
 
+  test('says the command that begins the same run, as it was given', () => {
+    expect(markdownOf(REPORT)).toContain('`npm run faults -- --seed s --duration 1m --rate 1`')
+    const long = { ...REPORT, durationMs: 90_000, minFaults: 200, minCommands: 1_000, waitScale: 3 }
+    expect(markdownOf(long)).toContain(
+      '`WAIT_SCALE=3 npm run faults -- --seed s --duration 90s --rate 1 --min-faults 200 --min-commands 1000`',
+    )
+    expect(markdownOf(long)).toContain('| limits | times 3 (WAIT_SCALE=3) |')
+  })
+
   test('a run that was not checked, or did not heal, has not succeeded and says so', () => {
-    const report = {
-      seed: 's',
-      startedAt: '2026-01-01T00:00:00.000Z',
-      elapsedMs: 1,
-      ratePerSecond: 1,
-      schedule: 'abc',
-      rounds: 1,
-      faults: 1,
-      byKind: [],
-      commands: 1,
-      requests: 1,
-      accepted: 1,
-      refused: 0,
-      abandoned: 0,
-      answers: {},
-      check: undefined,
-      unhealed: [],
-    }
-    expect(succeeded(report)).toBe(false)
-    expect(markdownOf({ ...report, unhealed: ['kafka is held'] })).toContain('- kafka is held')
+    expect(succeeded(REPORT)).toBe(false)
+    expect(markdownOf({ ...REPORT, unhealed: ['kafka is held'] })).toContain('- kafka is held')
   })
 })
