@@ -62,6 +62,22 @@ export function noteReference(text: string): NoteReference {
   return { noteId: noteId(text.slice(0, colon)), revision: revision.data }
 }
 
+export type RevisionRange = {
+  readonly noteId: string
+  readonly firstRevision: number
+  readonly lastRevision: number
+}
+
+/** `NOTE:3` or `NOTE:3-7`, also with the dash that lists of gaps print. */
+export function revisionRange(text: string): RevisionRange {
+  const [, note, first, last = first] = /^([^:]+):(\d{1,10})(?:[-–](\d{1,10}))?$/.exec(text) ?? []
+  const revisions = [Revision.safeParse(Number(first)), Revision.safeParse(Number(last))]
+  const [firstRevision, lastRevision] = revisions.map(({ data }) => data)
+  if (!note || !firstRevision || !lastRevision || firstRevision > lastRevision)
+    throw new InvalidArgumentError('Name revisions as NOTE:3, or as NOTE:3-7.')
+  return { noteId: noteId(note), firstRevision, lastRevision }
+}
+
 export function partitionOffset(
   text: string,
   previous: ReadonlyMap<number, number> = new Map(),

@@ -6,13 +6,17 @@ ALTER TABLE audit.progress ADD COLUMN topic_id uuid;
 -- Partitions that are not read on until a person decides, as the projector found them. A row goes when the
 -- partition is read on.
 CREATE TABLE public.stopped_partitions (
-  consumer   text NOT NULL CHECK (consumer IN ('catalog', 'audit')),
-  generation int NOT NULL,
-  topic      text NOT NULL,
-  partition  int NOT NULL,
-  reason     text NOT NULL, -- stable code, listed in core/position.ts
-  message    text NOT NULL, -- for a person
-  since      timestamptz NOT NULL DEFAULT clock_timestamp(),
+  consumer    text NOT NULL CHECK (consumer IN ('catalog', 'audit')),
+  generation  int NOT NULL,
+  topic       text NOT NULL,
+  partition   int NOT NULL,
+  reason      text NOT NULL, -- stable code, listed in core/position.ts
+  message     text NOT NULL, -- for a person
+  since       timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- Where progress stood: once it stands elsewhere this says nothing any more. NULL: nothing was ever applied.
+  incarnation int,
+  next_offset bigint,
+  CHECK ((incarnation IS NULL) = (next_offset IS NULL)),
   PRIMARY KEY (consumer, generation, topic, partition)
 );
 
@@ -29,7 +33,8 @@ CREATE TABLE public.committed_offsets (
 );
 
 -- Revisions of a note that catalog has passed without having seen them. Open ones are runs; when one of their
--- revisions arrives the run is split around it, so that every closed row is one revision.
+-- revisions arrives the run is split around it, so that every row closed by a record is one revision. A person
+-- may accept a run as it is: when no record can come any more, nothing else would ever close it.
 CREATE TABLE catalog.revision_gaps (
   id                 bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   generation         int NOT NULL REFERENCES catalog.generations,
@@ -46,10 +51,12 @@ CREATE TABLE catalog.revision_gaps (
   "offset"           bigint NOT NULL,
   alarmed_at         timestamptz, -- when an instance told about it
   closed_at          timestamptz,
-  closed_how         text CHECK (closed_how IN ('arrived', 'discarded')),
+  closed_how         text CHECK (closed_how IN ('arrived', 'discarded', 'accepted')),
   closed_by_event    uuid,
+  closed_by_action   uuid, -- of operator_actions: who accepted it, and why
   CHECK ((closed_at IS NULL) = (closed_how IS NULL)),
-  CHECK (closed_at IS NULL OR first_revision = last_revision)
+  CHECK (closed_at IS NULL OR closed_how = 'accepted' OR first_revision = last_revision),
+  CHECK ((closed_how IS NOT DISTINCT FROM 'accepted') = (closed_by_action IS NOT NULL))
 );
 CREATE INDEX revision_gaps_open ON catalog.revision_gaps (generation, note_id, first_revision)
   WHERE closed_at IS NULL;
@@ -83,3 +90,9 @@ GRANT INSERT (generation, topic, partition, next_offset, cluster_id, topic_id) O
 GRANT UPDATE (incarnation, next_offset, last_event_id, last_broker_time, cluster_id, topic_id, updated_at)
   ON catalog.progress, audit.progress TO projection_operator;
 GRANT DELETE ON public.stopped_partitions TO projection_operator;
+-- Accepting that a revision is missing: the part that is accepted is closed, what is left of the run stays open.
+GRANT UPDATE (first_revision, last_revision, closed_at, closed_how, closed_by_action) ON catalog.revision_gaps
+  TO projection_operator;
+GRANT INSERT (generation, note_id, first_revision, last_revision, opened_at, opened_by_event, opened_by_revision,
+    topic, incarnation, partition, "offset", alarmed_at)
+  ON catalog.revision_gaps TO projection_operator;
