@@ -54,3 +54,15 @@ export function strayDifference({ kind, ...names }: Stray): Difference {
     ? { ...NOTHING, ...names, class: 'note-only', because: 'no-content' }
     : { ...NOTHING, ...names, class: 'record-unknown', because: 'in-audit' }
 }
+
+/** By note, revision, class and event: the same differences are listed in the same order each time. */
+export function inOrder(a: Difference, b: Difference): number {
+  return (
+    compare(a.noteId ?? '', b.noteId ?? '') ||
+    (a.revision ?? 0) - (b.revision ?? 0) ||
+    compare(a.class, b.class) ||
+    compare(a.eventId ?? '', b.eventId ?? '')
+  )
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

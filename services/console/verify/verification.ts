@@ -2,7 +2,7 @@ import type { EndOffsets } from '../../../core/kafka/topics.ts'
 import { type Finding, findingKey } from './compare.ts'
 import type { Difference, DifferenceClass, Result } from './contract.ts'
 import { CLASSES } from './contract.ts'
-import { differenceOf, type Reach, strayDifference } from './difference.ts'
+import { differenceOf, inOrder, type Reach, strayDifference } from './difference.ts'
 import { firstLook, type Scope } from './first-look.ts'
 import { lookAtNotes, type VerifyDatabases } from './look.ts'
 import { auditReach, relayReach } from './relay-reach.ts'
@@ -30,7 +30,10 @@ export async function verify(parts: VerifyParts, scope: Scope, signal: AbortSign
   const comparedAtMs = performance.now()
   const settled = await settle(parts, look.findings, { readAtMs: look.readAtMs, deep: scope.deep, signal })
   const { differences: late, reach } = await whatTheRelayBrought(parts, settled.differences, scope, signal)
-  const differences = [...late.map((item) => differenceOf(item, reach)), ...look.strays.map(strayDifference)]
+  const differences = [
+    ...late.map((item) => differenceOf(item, reach)),
+    ...look.strays.map(strayDifference),
+  ].sort(inOrder)
   return {
     differences,
     result: {
