@@ -46,6 +46,14 @@ function registerList(quarantine: Command): void {
     .option('--reason <code>', 'only with this reason, such as conflict', reasonCode)
     .addOption(new Option('--state <name>', 'only in this state').choices(STATES).default('unresolved'))
     .option('--limit <count>', 'at most so many', wholeNumber(1, 1_000_000), 1_000)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bin/notesctl quarantine list
+  bin/notesctl quarantine list --note hello --state any
+  bin/notesctl quarantine list --reason conflict --json | jq -r .id`,
+    )
     .action(async ({ limit, ...filters }: QuarantineFilters & { limit: number }, command: Command) => {
       const { output, api } = contextOf(command)
       let count = 0
@@ -65,6 +73,13 @@ function registerShow(quarantine: Command): void {
     .description('One record whole: why it lies there, headers, key and the bytes of its value.')
     .argument('<id>', 'number of the record, from list', recordNumber)
     .option('--all-bytes', 'print the whole value')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bin/notesctl quarantine show 7
+  bin/notesctl quarantine show 7 --json | jq -r .value | base64 -d | xxd`,
+    )
     .action(async (id: string, { allBytes }: { allBytes?: boolean }, command: Command) => {
       const { output, api } = contextOf(command)
       const record = await showQuarantined(api, id)
@@ -84,8 +99,12 @@ function registerRedrive(quarantine: Command): void {
       'after',
       `
 What took effect before is not applied again: the result says so. Exit code 0 when every record took effect,
-now or before; 1 when one was refused again; ${EXIT_CODES['not-yet'][0]} when one is not tried yet (the registry or the database is
-away: it is tried as soon as it can be).`,
+now or before; 1 when one was refused again or was discarded; ${EXIT_CODES['not-yet'][0]} when one is not tried yet (the registry or
+the database is away: it is tried as soon as it can be).
+
+Examples:
+  bin/notesctl quarantine redrive 7 --reason 'its schema is registered now'
+  bin/notesctl quarantine redrive 7 8 9 --wait 1m --reason 'the database takes the text now'`,
     )
     .action(async (ids: string[], { reason, wait }: { reason: string; wait: number }, command: Command) => {
       const { output, api } = contextOf(command)
@@ -98,7 +117,7 @@ away: it is tried as soon as it can be).`,
         output.result({ ...decided, ...told, status }, () =>
           printable(`${id}: ${told.state}: ${told.explanation}`),
         )
-        codes.push(exitCodeOf(status))
+        codes.push(exitCodeOf(told.state))
       }
       process.exitCode = codes.includes(1) ? 1 : Math.max(...codes)
 
@@ -120,6 +139,10 @@ function registerDiscard(quarantine: Command): void {
     .description('Records stay in quarantine for ever but are never applied. Recorded with who and why.')
     .argument('<ids...>', 'numbers of the records', recordNumbers)
     .requiredOption('--reason <text>', 'why; recorded')
+    .addHelpText(
+      'after',
+      "\nExample:\n  bin/notesctl quarantine discard 7 --reason 'a test by hand, never meant for readers'",
+    )
     .action(async (ids: string[], { reason }: { reason: string }, command: Command) => {
       const { output, api } = contextOf(command)
       for (const id of ids) {
@@ -134,9 +157,10 @@ function contextOf(command: Command) {
   return { output: context.output, api: context.consoleApi() }
 }
 
-function exitCodeOf(status: string): number {
-  if (status === 'failed') return EXIT_CODES.failed[0]
-  return status === 'requested' ? EXIT_CODES['not-yet'][0] : EXIT_CODES.done[0]
+/** @param state of the record, after the redrive was asked for */
+function exitCodeOf(state: string): number {
+  if (state === 'applied' || state === 'no-effect') return EXIT_CODES.done[0]
+  return state === 'redriving' ? EXIT_CODES['not-yet'][0] : EXIT_CODES.failed[0]
 }
 
 function recordNumber(text: string): string {

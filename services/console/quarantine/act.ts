@@ -2,7 +2,7 @@ import { inTransaction, type Pool, type PoolClient } from '../../../core/databas
 import { Problem } from '../../../core/problem.ts'
 import { recordFinished, recordRequested } from '../actions/record.ts'
 import type { Decided, State } from './contract.ts'
-import { decide, type Verb } from './decide.ts'
+import { decide, freedText, type Verb } from './decide.ts'
 
 export type DecisionRequest = {
   readonly verb: Verb
@@ -31,8 +31,8 @@ export const decideAbout = (projection: Pool, request: DecisionRequest): Promise
       reason,
       details: { consumer: record.consumer, noteId: record.note_id, revision: record.revision },
     })
-    const { explanation } = decision
     if (decision.status === 'no-effect') {
+      const { explanation } = decision
       await recordFinished(client, actionId, {
         status: 'no-effect',
         result: { state: record.state, explanation },
@@ -48,6 +48,7 @@ export const decideAbout = (projection: Pool, request: DecisionRequest): Promise
       [id, decision.to, actionId, `Discarded: ${reason}`],
     )
     if (decision.to === 'redriving') {
+      const { explanation } = decision
       return { actionId, quarantineId: id, state: 'redriving', status: 'requested', explanation }
     }
     if (record.state === 'redriving' && record.action_id) {
@@ -56,6 +57,8 @@ export const decideAbout = (projection: Pool, request: DecisionRequest): Promise
         result: { state: 'discarded', explanation: 'Discarded before it was tried again.' },
       })
     }
+    const freed = record.state === 'held' ? 0 : await countFreed(client, id)
+    const explanation = `${decision.explanation}${freedText(freed)}`
     await recordFinished(client, actionId, { status: 'done', result: { state: 'discarded', explanation } })
     return { actionId, quarantineId: id, state: 'discarded', status: 'done', explanation }
   })
@@ -75,4 +78,22 @@ async function lockRecord(client: PoolClient, id: string): Promise<Locked | unde
     [id],
   )
   return rows[0]
+}
+
+/** Held records of its note that nothing keeps back any more, after record `id` was discarded. */
+async function countFreed(client: PoolClient, id: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `SELECT count(*)::int AS count
+     FROM quarantine.records AS record
+     JOIN quarantine.records AS held USING (consumer, generation, note_id)
+     WHERE record.id = $1 AND held.state = 'held'
+       AND coalesce(held.revision, 1) >= coalesce(record.revision, 1)
+       AND NOT EXISTS (
+         SELECT FROM quarantine.records AS other
+         WHERE other.consumer = held.consumer AND other.generation = held.generation
+           AND other.note_id = held.note_id AND other.state IN ('open', 'redriving')
+           AND coalesce(other.revision, 1) <= coalesce(held.revision, 1))`,
+    [id],
+  )
+  return rows[0]?.count ?? 0
 }

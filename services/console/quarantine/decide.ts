@@ -52,6 +52,13 @@ export function decide(verb: Verb, state: State): Decision {
 const discarded: Decision = {
   status: 'change',
   to: 'discarded',
-  explanation:
-    'It is discarded: kept for ever, never applied. Records that were held behind it are applied now.',
+  explanation: 'It is discarded: kept for ever, never applied.',
+}
+
+/** What is added when records were held behind it, and behind nothing else. @param count of them */
+export function freedText(count: number): string {
+  if (count === 0) return ''
+  return count === 1
+    ? ' 1 record that was held behind it is tried now.'
+    : ` ${count} records that were held behind it are tried now.`
 }
