@@ -8,15 +8,17 @@ import { type RegistryClient, RegistryUnavailable } from './registry.ts'
 export const WIRE = { magic: 0, headerBytes: 5 } as const
 
 /** Why a value can never be decoded. Stable codes, shown to operators. */
-export type UndecodableReason =
-  | 'null-value'
-  | 'value-too-large'
-  | 'not-wire-format'
-  | 'unknown-schema'
-  | 'foreign-schema'
-  | 'incompatible-schema'
-  | 'malformed-avro'
-  | 'invalid-event'
+export const UNDECODABLE_REASONS = [
+  'null-value',
+  'value-too-large',
+  'not-wire-format',
+  'unknown-schema',
+  'foreign-schema',
+  'incompatible-schema',
+  'malformed-avro',
+  'invalid-event',
+] as const
+export type UndecodableReason = (typeof UNDECODABLE_REASONS)[number]
 
 export type Undecodable = {
   readonly status: 'undecodable'

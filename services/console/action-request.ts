@@ -13,7 +13,6 @@ export const actionBody = jsonBody(ACTION_BYTES)
 /** Why an operator does it: kept with the action for ever, so U+0000 and lone surrogates are refused. */
 export const Reason = z
   .string()
-  .min(1)
   .refine((text) => text.trim() !== '', 'must say something')
   .refine((text) => [...text].length <= REASON_CHARS, `must have at most ${REASON_CHARS} characters`)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not hold U+0000 or lone surrogates')
@@ -23,6 +22,7 @@ export const Reason = z
     override: ({ jsonSchema }) =>
       void Object.assign(jsonSchema, {
         pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$',
+        minLength: 1,
         maxLength: REASON_CHARS,
       }),
   })

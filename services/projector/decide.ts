@@ -1,20 +1,9 @@
-import type { Decoded, UndecodableReason } from '../../core/envelope-decoder.ts'
+import type { Decoded } from '../../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import { NOTE_ID_PATTERN, type NoteEvent } from '../../core/note.ts'
+import type { QuarantineReason } from '../../core/quarantine-reasons.ts'
 import { eventIdOf } from './record-facts.ts'
 import type { Run } from './runs.ts'
-
-/** Why a record can never be applied. Stable codes; beside them those of core/envelope-decoder.ts. */
-export type QuarantineReason =
-  | UndecodableReason
-  /** The record's key is not the event's note: it may lie in the wrong partition, without order. */
-  | 'key-mismatch'
-  /** Header `id` is not the event's id: the ledger would name another event than was applied. */
-  | 'event-id-mismatch'
-  /** Another event has this note's revision, or this event id came with other content. */
-  | 'conflict'
-  /** PostgreSQL refuses its data, by SQLSTATE. */
-  | 'rejected-by-database'
 
 export type Refusal = { readonly reason: QuarantineReason; readonly explanation: string }
 

@@ -1,4 +1,5 @@
-import type { Outcome, QuarantineReason, Refusal } from './decide.ts'
+import type { QuarantineReason } from '../../core/quarantine-reasons.ts'
+import type { Outcome, Refusal } from './decide.ts'
 import { HELD } from './quarantine.ts'
 
 /** What one more attempt at a record in quarantine came to; `action` is the status of the operator's action. */

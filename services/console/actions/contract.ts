@@ -6,6 +6,17 @@ export const DATABASES = ['source', 'projection'] as const
 export const ActionDatabase = z.enum(DATABASES)
 export type ActionDatabase = z.infer<typeof ActionDatabase>
 
+/** Every action there is, by its stable name. */
+export const ACTION_NAMES = [
+  'quarantine.redrive',
+  'quarantine.discard',
+  'positions.accept',
+  'gaps.close',
+  'relay.accept-topic',
+  'relay.recover',
+] as const
+export type ActionName = (typeof ACTION_NAMES)[number]
+
 const MAX_PAGE = 200
 
 export const ActionsQuery = z.strictObject({
@@ -13,9 +24,7 @@ export const ActionsQuery = z.strictObject({
     description: 'Only the actions recorded there. With it, the other database may be away.',
   }),
   action: z
-    .string()
-    .regex(/^[a-z]+([.-][a-z]+)*$/, 'must be the name of an action')
-    .max(100)
+    .enum(ACTION_NAMES, { error: `must be one of ${ACTION_NAMES.join(', ')}` })
     .optional()
     .meta({ description: 'Only actions of this name.', example: 'quarantine.redrive' }),
   target: z

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from '../../../core/database.ts'
+import type { ActionName } from './contract.ts'
 
 /** What an operator wants done, as it is recorded. */
 export type ActionRequest = {
-  /** Stable name, for example `quarantine.redrive`. */
-  readonly action: string
+  readonly action: ActionName
   /** What it acts on, for a person and for searching: a note, a quarantine id, a slot. */
   readonly target: string
   /** Who: issuer and subject of the token. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { NoteId } from '../../../core/note.ts'
 import { cursorParameter, limitParameter } from '../../../core/pages.ts'
+import { QUARANTINE_REASONS } from '../../../core/quarantine-reasons.ts'
 
 export const STATES = ['open', 'redriving', 'held', 'applied', 'no-effect', 'discarded'] as const
 export const State = z.enum(STATES).meta({
@@ -16,15 +17,16 @@ export const State = z.enum(STATES).meta({
 })
 export type State = z.infer<typeof State>
 
+/** In the list, a held record has this instead of a reason of its own. */
+const REASONS = [...QUARANTINE_REASONS, 'held'] as const
+
 const MAX_PAGE = 200
 
 export const QuarantineQuery = z.strictObject({
   consumer: z.enum(['catalog', 'audit']).optional(),
   noteId: NoteId.optional(),
   reason: z
-    .string()
-    .regex(/^[a-z]+(-[a-z]+)*$/, 'must be a reason code')
-    .max(64)
+    .enum(REASONS, { error: `must be one of ${REASONS.join(', ')}` })
     .optional()
     .meta({ example: 'conflict' }),
   state: z
