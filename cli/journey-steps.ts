@@ -19,9 +19,12 @@ export function stepsOf(journey: Journey): Step[] {
   const { committed, confirmed, kafka, audit, catalog, visible } = journey
   const steps: Step[] = []
   if (committed) {
-    const what = `saved with its publication intent${journey.eventId ? `, event ${journey.eventId}` : ''}`
+    const hasIntent = journey.eventId !== null
+    const what = hasIntent
+      ? `saved with its publication intent, event ${journey.eventId}`
+      : 'written around the write API, without publication intent: nothing publishes it'
     steps.push({
-      name: 'accepted',
+      name: hasIntent ? 'accepted' : 'saved',
       at: committed.at,
       timeIs: 'of-step',
       what,

@@ -29,6 +29,20 @@ export class Output {
   }
 }
 
+/** `1 note`, `2 notes`. @param plural where an s does not make it */
+export const counted = (count: number, one: string, plural = `${one}s`): string =>
+  `${count} ${count === 1 ? one : plural}`
+
+/** A recorded value as text: members by name, items apart by semicolons. */
+export function valueText(value: unknown): string {
+  if (value === null) return 'none'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueText).join('; ')
+  if (typeof value !== 'object') return String(value)
+  return Object.entries(value)
+    .map(([name, member]) => `${name} ${valueText(member)}`)
+    .join(', ')
+}
+
 /** Rows as aligned columns; the last column is not padded. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = []

@@ -1,5 +1,5 @@
 import type { QuarantineEntry, WholeQuarantined } from './http/quarantine.ts'
-import { columns, printable } from './output.ts'
+import { columns, counted, printable } from './output.ts'
 
 const nameOf = ({ noteId, revision }: QuarantineEntry): string =>
   noteId === null ? '(no note)' : `${noteId}:${revision ?? '?'}`
@@ -54,10 +54,10 @@ export function wholeLines(record: WholeQuarantined, allBytes: boolean): string[
         `${record.topic}-${record.partition} offset ${record.offset}, incarnation ${record.incarnation}`,
       ],
       ['in the topic', record.brokerTime],
-      ['tried', `${record.attempts} times, first ${record.firstAt}, last ${record.lastAt}`],
+      ['tried', `${counted(record.attempts, 'time')}, first ${record.firstAt}, last ${record.lastAt}`],
       ['action', record.actionId ?? '-'],
       ...(record.heldBy ? [['held by', `record ${record.heldBy}`]] : []),
-      ...(record.holds > 0 ? [['holds', `${record.holds} later records of its note`]] : []),
+      ...(record.holds > 0 ? [['holds', `${counted(record.holds, 'later record')} of its note`]] : []),
       ['key', readable(decode(record.key))],
       ...record.headers.map(([name, text]) => [`header ${name}`, readable(decode(text))]),
     ].map((row) => row.map(printable)),

@@ -1,5 +1,5 @@
 import type { RelayStatus } from '../connectors/status.ts'
-import { columns, printable } from './output.ts'
+import { columns, counted, printable } from './output.ts'
 
 /** The relay's state for people: the verdict first, then what it was made from. */
 export function relayLines(status: RelayStatus): string[] {
@@ -28,7 +28,9 @@ export function relayLines(status: RelayStatus): string[] {
     ])
     rows.push([
       'confirmed',
-      `${confirmedFlushLsn ?? '-'}, ${lagBytes ?? '?'} bytes behind, ${retainedWalBytes ?? '?'} bytes of WAL kept`,
+      confirmedFlushLsn === null
+        ? 'nothing'
+        : `${confirmedFlushLsn}, ${bytes(lagBytes)} behind, ${bytes(retainedWalBytes)} of WAL kept`,
     ])
   }
   if (lag.status === 'read') {
@@ -49,6 +51,9 @@ export function relayLines(status: RelayStatus): string[] {
     ...(run ? [`Next: ${run}`] : []),
   ].map(printable)
 }
+
+const bytes = (count: number | null): string =>
+  count === null ? 'an unknown number of bytes' : counted(count, 'byte')
 
 function topicText(topic: RelayStatus['topic']): string {
   if (topic.status === 'unreachable') return `unknown: ${topic.reason}`

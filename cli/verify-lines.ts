@@ -1,5 +1,5 @@
 import type { Difference, VerificationResult } from './http/verifications.ts'
-import { printable } from './output.ts'
+import { counted, printable } from './output.ts'
 
 /** `skipped  a-note:3  relay-passed  committed 2026-…`: class, key, and what is known. */
 export function differenceLine(difference: Difference): string {
@@ -14,6 +14,10 @@ export function differenceLine(difference: Difference): string {
   return printable([difference.class, key, ...facts.filter((fact) => fact !== null)].join('  '))
 }
 
+/** Nothing was there to be compared, on either side. */
+export const knowsNothing = ({ equal, compared }: VerificationResult): boolean =>
+  equal && Object.values(compared).every((count) => count === 0)
+
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 export function summaryLines(result: VerificationResult, noteId: string | undefined): string[] {
@@ -23,9 +27,9 @@ export function summaryLines(result: VerificationResult, noteId: string | undefi
   return [
     result.equal
       ? `Equal: ${noteId ?? 'source and projection'}.`
-      : `${result.complete ? '' : 'More than '}${total} differences: ${found.map(([name, count]) => `${count} ${name}`).join(', ')}.`,
-    `Compared ${compared.notes} notes, ${compared.revisions} revisions, ${compared.intents} intents and ${compared.recordedEvents} recorded events; opened ${ranges.opened} of ${ranges.all} ranges.`,
-    `Took ${seconds(result.comparingMs)}, then waited ${seconds(result.waitedMs)} for what was in flight; ${inFlight} findings were gone then.`,
+      : `${result.complete ? '' : 'More than '}${counted(total, 'difference')}: ${found.map(([name, count]) => `${count} ${name}`).join(', ')}.`,
+    `Compared ${counted(compared.notes, 'note')}, ${counted(compared.revisions, 'revision')}, ${counted(compared.intents, 'intent')} and ${counted(compared.recordedEvents, 'recorded event')}; opened ${ranges.opened} of ${counted(ranges.all, 'range')}.`,
+    `Took ${seconds(result.comparingMs)}, then waited ${seconds(result.waitedMs)} for what was in flight; ${counted(inFlight, 'finding was', 'findings were')} gone then.`,
     `Source as of ${snapshots.source.at} (snapshot ${snapshots.source.snapshot}), projection as of ${snapshots.projection.at} (${snapshots.projection.snapshot}).`,
   ].map(printable)
 }

@@ -4,6 +4,7 @@ import type { CliContext } from './context.ts'
 import { CliFailure } from './failure.ts'
 import type { Publication, WriteApi } from './http/write-api.ts'
 import { nextLook } from './next-look.ts'
+import { findQuarantined } from './quarantined.ts'
 
 export type WaitFor = 'visible' | 'confirmed' | 'none'
 
@@ -61,18 +62,24 @@ export async function awaitState(
   if (!reached) {
     throw new CliFailure(
       'not-yet',
-      `${noteId}:${revision} is saved, but was not ${waitFor} within ${limitMs / 1000} s. It is not lost: bin/notesctl watch ${noteId}:${revision} follows it. ${explain(context, noteId, last)}`,
+      `${noteId}:${revision} is saved, but was not ${waitFor} within ${limitMs / 1000} s. It is not lost: bin/notesctl watch ${noteId}:${revision} follows it. ${await explain(context, saved, last)}`,
     )
   }
 }
 
-function explain({ settings }: CliContext, note: string, publication: Publication | undefined): string {
+async function explain(
+  context: CliContext,
+  { noteId: note, revision }: Saved,
+  publication: Publication | undefined,
+): Promise<string> {
   if (publication?.state === 'note-only') {
     return `It was written around the write API, without publication intent.\nNext: publish it again with --force`
   }
   const readers = publication?.visible.answer
+  const { settings } = context
   return nextLook({
     note,
+    quarantined: await findQuarantined(context, note, revision),
     inKafka: publication?.confirmed.answer === 'yes',
     inCatalog: undefined,
     readers: readers === 'conflict' || readers === 'unknown' ? readers : 'not-yet',

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { CliContext } from '../context.ts'
 import { wholeNumber } from '../options.ts'
-import { printable } from '../output.ts'
+import { printable, valueText } from '../output.ts'
 
 const Action = z.object({
   id: z.string(),
@@ -54,5 +54,5 @@ const lines = (action: z.infer<typeof Action>): string[] =>
   [
     `${action.requestedAt}  ${action.action}  ${action.target}: ${action.status}`,
     `  by ${action.principal}: ${action.reason}`,
-    ...(action.result ? [`  result: ${JSON.stringify(action.result)}`] : []),
+    ...(action.result ? [`  result: ${valueText(action.result)}`] : []),
   ].map(printable)

@@ -6,6 +6,7 @@ import type { Journey } from '../journey.ts'
 import { asObserved, journeyLines, stepRow, stepsOf } from '../journey-steps.ts'
 import { nextLook } from '../next-look.ts'
 import { durationOption, type NoteReference, noteReference } from '../options.ts'
+import { findQuarantined } from '../quarantined.ts'
 import { type Shown, showLines } from '../show.ts'
 
 export function registerShow(program: Command): void {
@@ -101,7 +102,7 @@ Examples:
         if (!journey) throw noRevision(reference.noteId, revision, undefined)
         printNewSteps(context, journey, printed)
         if (journey.visible) return
-        if (performance.now() >= deadline) throw notVisible(context, journey, flags.timeout)
+        if (performance.now() >= deadline) throw await notVisible(context, journey, flags.timeout)
         await sleep(WATCH_POLL_MS)
       }
     })
@@ -144,10 +145,12 @@ const noRevision = (noteId: string, revision: number, current: number | undefine
     `${noteId} has no revision ${revision}${current === undefined ? '' : `: it is at ${current}`}. See bin/notesctl show ${noteId}.`,
   )
 
-function notVisible({ settings }: CliContext, journey: Journey, seconds: number): CliFailure {
+async function notVisible(context: CliContext, journey: Journey, seconds: number): Promise<CliFailure> {
   const { noteId, revision, gaps } = journey
+  const { settings } = context
   const next = nextLook({
     note: noteId,
+    quarantined: await findQuarantined(context, noteId, revision),
     inKafka: journey.kafka !== null || journey.confirmed !== null,
     inCatalog: journey.catalog !== null,
     readers: 'not-yet',

@@ -44,6 +44,13 @@ export function registerPositions(program: Command): void {
     .command('positions')
     .summary('how far each consumer is, beside what Kafka has')
     .description('Progress of each consumer in each partition, and what to do when Kafka contradicts it.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bin/notesctl positions
+  bin/notesctl positions accept catalog --reason 'topic made anew, everything missing is replayed'`,
+    )
   registerList(positions)
   registerAccept(positions)
 }
@@ -52,7 +59,7 @@ function registerList(positions: Command): void {
   positions
     .command('list', { isDefault: true })
     .summary('progress, committed, first and next offset of every partition')
-    .addHelpText('after', '\nExample:\n  bin/notesctl positions')
+    .addHelpText('after', '\nExample:\n  bin/notesctl positions list')
     .action(async (_flags: unknown, command: Command) => {
       const context = new CliContext(command)
       const found = await context.consoleApi().look('/positions', Positions, 'The list of positions')
@@ -109,6 +116,9 @@ function consumerName(text: string): string {
 
 const shown = (value: number | null): string => (value === null ? '-' : String(value))
 
+/** Whether somebody reads it now is not known from its position. */
+const STATE_TEXT: Readonly<Record<string, string>> = { 'in-order': 'in order', 'not-begun': 'not begun' }
+
 function lines({ topic, kafka, positions }: z.infer<typeof Positions>): string[] {
   const head = [
     'consumer',
@@ -123,7 +133,7 @@ function lines({ topic, kafka, positions }: z.infer<typeof Positions>): string[]
   const rows = positions.map((each) => [
     `${each.consumer} ${each.generation}`,
     String(each.partition),
-    each.reason ? `${each.state}: ${each.reason}` : each.state,
+    each.reason ? `${each.state}: ${each.reason}` : (STATE_TEXT[each.state] ?? each.state),
     shown(each.nextOffset),
     shown(each.committedOffset),
     shown(each.earliestOffset),

@@ -12,6 +12,7 @@ import type { WriteApi } from '../http/write-api.ts'
 import { keyForContent } from '../idempotency-key.ts'
 import { planFile, type Step } from '../import/plan.ts'
 import { durationOption, noteId, wholeNumber } from '../options.ts'
+import { conflictText } from '../publish-conflict.ts'
 import { awaitState, type WaitFor } from '../wait-state.ts'
 
 const HELP = `
@@ -95,13 +96,19 @@ export function registerPublish(program: Command): void {
         case 'conflict':
           throw new CliFailure(
             'conflict',
-            `${id} is at revision ${outcome.currentRevision}, so revision ${revision} could not be created; nothing was saved. Look at it (bin/notesctl show ${id}), then publish as revision ${outcome.currentRevision + 1} or leave --revision out.`,
+            conflictText({
+              id,
+              revision,
+              current: outcome.currentRevision,
+              wasNamed: named !== undefined,
+              hasContent: (await writeApi.canonical(id)).status === 'present',
+            }),
           )
         case 'key-reused':
         case 'refused':
           throw new CliFailure(
             'failed',
-            `The write API refused the note; nothing was saved. ${outcome.status === 'refused' ? outcome.explanation : 'Its Idempotency-Key was used for other content.'}`,
+            `The write API refused the note; nothing was saved. ${outcome.status === 'refused' ? `${outcome.explanation}.` : 'Its Idempotency-Key was used for other content.'}`,
           )
         case 'accepted':
         case 'replayed':

@@ -1,8 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { z } from 'zod'
+import { ALARM_CODES } from '../../connectors/alarms.ts'
 import { CliContext } from '../context.ts'
 import { duration, wholeNumber } from '../options.ts'
-import { printable } from '../output.ts'
+import { counted, printable } from '../output.ts'
 
 const Incident = z.object({
   alarm: z.string(),
@@ -36,7 +37,7 @@ export function registerRelayIncidents(relay: Command): void {
     )
     .option('--since <duration>', 'only what held within the last 30s, 10m, 12h, 7d', duration)
     .option('--open', 'only what holds now')
-    .option('--alarm <code>', 'only incidents of this alarm, such as task-failed')
+    .addOption(new Option('--alarm <code>', 'only incidents of this alarm').choices(ALARM_CODES))
     .option('--limit <count>', 'at most so many', wholeNumber(1, 100_000), 50)
     .addHelpText(
       'after',
@@ -68,9 +69,9 @@ export function incidentLines(incident: Incident): string[] {
   const { alarm, openedAt, alarmedAt, closedAt, occurrences, restarts, firstText, lastText } = incident
   const lastedSeconds = closedAt && (Date.parse(closedAt) - Date.parse(openedAt)) / 1_000
   const facts = [
-    alarmedAt === null ? 'no alarm: it passed before' : undefined,
+    alarmedAt === null ? noAlarm(closedAt) : undefined,
     occurrences > 1 ? `${occurrences} times` : undefined,
-    restarts > 0 ? `${restarts} restarts` : undefined,
+    restarts > 0 ? counted(restarts, 'restart') : undefined,
     incident.sourceLsn === null ? undefined : `confirmed was ${incident.sourceLsn}`,
   ].filter((fact) => fact !== undefined)
   const until = closedAt ? `until ${closedAt} (${lastedSeconds} s)` : 'still open'
@@ -80,5 +81,8 @@ export function incidentLines(incident: Incident): string[] {
     ...(lastText === firstText ? [] : ['  last:', ...indented(lastText)]),
   ].map(printable)
 }
+
+const noAlarm = (closedAt: string | null): string =>
+  closedAt === null ? 'no alarm yet: within its grace' : 'no alarm: it passed before'
 
 const indented = (text: string): string[] => text.split('\n').map((line) => `  ${line}`)

@@ -5,7 +5,7 @@ import { CliFailure } from '../failure.ts'
 import type { ConsoleApi } from '../http/console.ts'
 import { DifferencePage, startVerification, Verification } from '../http/verifications.ts'
 import { noteId } from '../options.ts'
-import { differenceLine, summaryLines } from '../verify-lines.ts'
+import { differenceLine, knowsNothing, summaryLines } from '../verify-lines.ts'
 
 const POLL_MS = { first: 100, longest: 1_000, growth: 1.5 } as const
 
@@ -23,7 +23,7 @@ export function registerVerify(program: Command): void {
     .addHelpText(
       'after',
       `
-Ends with 0 when both sides are equal, with 8 when they differ. With --json one line a difference, and the
+Ends with 0 when both sides are equal, with 8 when they differ, with 3 when neither has the note. With --json one line a difference, and the
 verification itself as the last line.
 docs/runbook.md, "What is missing", says what each class means and what to do.
 
@@ -45,6 +45,12 @@ Examples:
       )
       for await (const difference of differences) {
         context.output.result(difference, () => differenceLine(difference))
+      }
+      if (note !== undefined && knowsNothing(result)) {
+        throw new CliFailure(
+          'not-found',
+          `Neither the source nor the projection has anything of the note ${note}. Check the id: bin/notesctl show ${note}`,
+        )
       }
       context.output.result(verification, () => summaryLines(result, note))
       if (!result.equal) {

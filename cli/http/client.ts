@@ -144,13 +144,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** One line about an answer that was not the hoped-for one. */
+/** One line about an answer that was not the hoped-for one; without a period at its end. */
 export function describe({ status, body }: HttpAnswer): string {
   const problem = ProblemDetails.safeParse(body)
   if (!problem.success) return `HTTP ${status}`
-  const { title, detail, errors } = problem.data
-  const rules = errors?.map((item) => `${item.path}: ${item.message}`).join('; ')
-  return `HTTP ${status}, ${title}${detail ? `: ${detail}` : ''}${rules ? ` (${rules})` : ''}`
+  const { title, detail = '', errors = [] } = problem.data
+  // The detail usually names them already.
+  const rules = errors
+    .filter(({ message }) => !detail.includes(message))
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+    .join('; ')
+  const text = `HTTP ${status}, ${title}${detail ? `: ${detail}` : ''}`.replace(/\.$/, '')
+  return rules ? `${text} (${rules})` : text
 }
 
 /** The body in the expected shape. @throws CliFailure when the server answers something else. */

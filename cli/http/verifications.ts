@@ -7,7 +7,14 @@ const Result = z.looseObject({
   complete: z.boolean(),
   counts: z.record(z.string(), z.int()),
   inFlight: z.int(),
-  compared: z.looseObject({ notes: z.int(), revisions: z.int(), intents: z.int(), recordedEvents: z.int() }),
+  compared: z.looseObject({
+    notes: z.int(),
+    revisions: z.int(),
+    intents: z.int(),
+    recordedEvents: z.int(),
+    appliedEvents: z.int(),
+    catalogNotes: z.int(),
+  }),
   ranges: z.looseObject({ all: z.int(), opened: z.int() }),
   comparingMs: z.number(),
   waitedMs: z.number(),
@@ -44,7 +51,13 @@ export async function startVerification(
   api: ConsoleApi,
   scope: { readonly noteId?: string; readonly deep: boolean },
 ): Promise<z.infer<typeof Verification>> {
-  const started = await api.act('/verifications', scope, Verification, 'The verification')
+  const started = await api.act(
+    '/verifications',
+    scope,
+    Verification,
+    'The verification',
+    'A verification changes nothing.',
+  )
   if (!started) throw new Error('the operator API has no /verifications')
   return started
 }

@@ -7,7 +7,7 @@ const readFrom = 'somebody'
 const journey: Journey = {
   noteId: 'n',
   revision: 1,
-  eventId: null,
+  eventId: 'e',
   committed: { at: second(0), readFrom },
   confirmed: { observedAt: second(9), evidence: 'recorded', readFrom },
   kafka: { topic: 't', partition: 0, offset: '0', brokerTime: second(1), records: 1, readFrom },
@@ -40,5 +40,14 @@ describe('the steps of a journey', () => {
     expect(confirmedBy('recorded')?.what).toContain('slot pass the commit')
     expect(confirmedBy('record')?.what).toContain('a consumer saw its record')
     expect(confirmedBy('visible')?.what).toMatch(/^readers see it.*no evidence from the relay/)
+  })
+
+  test('a revision without publication intent was not accepted for publication', () => {
+    const [first] = stepsOf({ ...journey, eventId: null })
+    expect(first).toMatchObject({
+      name: 'saved',
+      what: expect.stringContaining('without publication intent'),
+    })
+    expect(stepsOf(journey)[0]).toMatchObject({ name: 'accepted', what: expect.stringContaining('event e') })
   })
 })
