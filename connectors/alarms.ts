@@ -85,6 +85,14 @@ export const ALARMS = {
     hint: SLOT_HINT,
     run: RECOVER,
   },
+  'slot-mismatch': {
+    check: 'connector',
+    owner: 'relay',
+    severity: 'critical',
+    graceMs: 0,
+    hint: 'A restart fails again, and resetting offsets by themselves skips revisions: the slot was moved past what the connector has read. Look at the plan of the recovery; it makes the slot anew and replays what has no record.',
+    run: RECOVER,
+  },
   'topic-missing': {
     check: 'topic',
     owner: 'Kafka',
@@ -146,7 +154,7 @@ export const ALARMS = {
     owner: 'relay',
     severity: 'critical',
     graceMs: 0,
-    hint: 'The watcher restarts it no more: a restart would not help, or would hide lost revisions. Remove the cause, then restart it.',
+    hint: 'The watcher restarts it no more: it failed again and again in the same way. Remove the cause, then restart it.',
     run: RESTART_FAILED,
   },
   'task-failed': {

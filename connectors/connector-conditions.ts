@@ -1,7 +1,8 @@
 import type { ConnectorStatus } from '../core/connect-client.ts'
+import { classifyFailure } from '../core/connector-failure.ts'
 import type { Condition } from './alarms.ts'
 import type { RelayFacts } from './facts.ts'
-import { causesOf, classifyFailure, firstLineOf } from './failure.ts'
+import { causesOf, firstLineOf } from './failure.ts'
 
 /** RUNNING by Connect's word: the connector and at least one task, every one. */
 export const isRunning = ({ connector, tasks }: ConnectorStatus): boolean =>
@@ -39,10 +40,14 @@ function failedCondition(name: string, trace: string | undefined, left: string |
   const text = trace ?? 'no trace was reported'
   const reason = `${name} has failed: ${firstLineOf(text)}`
   const error = causesOf(text)
-  // Without a watcher's word: this kind is never restarted.
-  const because =
-    left ?? (classifyFailure(text) === 'slot' ? 'its position and the slot do not fit' : undefined)
-  return because === undefined
+  // With or without a watcher's word: this kind is never restarted, and a restart by hand fails again.
+  if (classifyFailure(text) === 'slot')
+    return {
+      code: 'slot-mismatch',
+      reason: `${reason} It is not restarted: its position and the slot do not fit.`,
+      error,
+    }
+  return left === undefined
     ? { code: 'task-failed', reason, error }
-    : { code: 'task-left', reason: `${reason} It is not restarted: ${because}.`, error }
+    : { code: 'task-left', reason: `${reason} It is not restarted: ${left}.`, error }
 }

@@ -1,4 +1,5 @@
-import { classifyFailure, firstLineOf } from '../failure.ts'
+import { classifyFailure } from '../../core/connector-failure.ts'
+import { firstLineOf } from '../failure.ts'
 import type { SlotFault } from '../slot.ts'
 
 /** What is failed now; empty when nothing is. Traces as Connect reports them. */

@@ -7,6 +7,8 @@ export const SITUATIONS = {
   'slot-missing': 'The replication slot does not exist.',
   'slot-lost': 'PostgreSQL has removed WAL that the replication slot still needed.',
   'slot-foreign': 'The replication slot is another one than was recorded: somebody made it anew.',
+  'slot-mismatch':
+    'The replication slot is past what the connector has read: its task has failed and fails again at every start.',
   'revisions-skipped': 'The slot is in order, but the relay went past revisions that no consumer has seen.',
   'in-order': 'The slot is the recorded one, and no revision is known to be missing.',
 } as const
@@ -31,14 +33,20 @@ export type Key = z.infer<typeof Key>
 export const Recovery = z
   .object({
     id: z.uuid().meta({ description: 'Also the id of the recorded action.' }),
-    situation: SituationName,
+    situation: SituationName.meta({ description: 'What there was to recover from when it began.' }),
     status: z.enum(['running', 'finished']),
-    step: Step.nullable().meta({ description: 'The step to do next or again; null when it is finished.' }),
+    step: Step.nullable().meta({
+      description:
+        'The step to do next or again; null when it is finished. It goes back to the first when the slot is lost or moved meanwhile.',
+    }),
     waitsFor: z
       .string()
       .nullable()
       .meta({ description: 'Why the step is not done yet. It is tried again without being asked.' }),
-    incarnation: z.int().nullable().meta({ description: 'Of the new slot, once it is recorded.' }),
+    incarnation: z
+      .int()
+      .nullable()
+      .meta({ description: 'Of the newest slot it made, once that is recorded.' }),
     replayed: z
       .int()
       .meta({ description: 'Revisions whose record was seen after this recovery replayed them.' }),

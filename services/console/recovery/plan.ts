@@ -13,6 +13,8 @@ export type SlotFacts = {
 
 export type PlanFacts = {
   readonly slot: SlotFacts
+  /** Has the connector failed because its stored position and the slot do not fit? */
+  readonly mismatch: boolean
   /** How many intents the relay will not bring by itself. */
   readonly missing: number
   readonly force: boolean
@@ -25,11 +27,13 @@ export type Plan = {
   readonly refused: string | undefined
 }
 
+type SlotSituation = Exclude<Situation, 'revisions-skipped' | 'in-order'>
+
 const ALL_STEPS = Object.keys(STEPS) as readonly StepName[]
 
 /** What to do about the relay. Pure. A slot in order is made anew only by force: it holds what is not relayed yet. */
-export function planOf({ slot, missing, force }: PlanFacts): Plan {
-  const fault = faultOf(slot)
+export function planOf({ slot, mismatch, missing, force }: PlanFacts): Plan {
+  const fault = faultOf(slot, mismatch)
   if (fault === 'slot-unrecorded') {
     return {
       situation: fault,
@@ -44,21 +48,29 @@ export function planOf({ slot, missing, force }: PlanFacts): Plan {
   return { situation, steps: [], refused: `${SITUATIONS['in-order']} There is nothing to recover.` }
 }
 
-/** Without slot and WAL everything that has no record is missing; else the relay brings what is its own. */
-export const bringsNothing = (slot: SlotFacts): boolean => faultOf(slot) !== undefined
-
-function faultOf({
-  exists,
-  walStatus,
-  isInvalidated,
-  identityLsn,
-  recorded,
-}: SlotFacts): Situation | undefined {
+/**
+ * Why nothing comes by this slot: everything that has no record is then missing. undefined: the relay brings
+ * what is its own. Pure. A slot that is the recorded one and lies past the connector's position brings nothing
+ * either: the connector refuses to start, and would skip what lies between if it did not.
+ */
+export function faultOf(
+  { exists, walStatus, isInvalidated, identityLsn, recorded }: SlotFacts,
+  mismatch: boolean,
+): SlotSituation | undefined {
   if (!recorded) return 'slot-unrecorded'
   if (!exists) return 'slot-missing'
   if (walStatus === 'lost' || isInvalidated) return 'slot-lost'
   if (identityLsn !== recorded.identityLsn) return 'slot-foreign'
-  return undefined
+  return mismatch ? 'slot-mismatch' : undefined
+}
+
+/**
+ * Where a recovery goes on when its own slot is lost, made anew or moved by somebody: undefined, it goes on
+ * where it is. Pure. Before it has made one there is none to lose.
+ */
+export function setBack(step: StepName, slot: SlotFacts, mismatch: boolean): StepName | undefined {
+  if (step === 'stop-connector' || step === 'make-slot') return undefined
+  return faultOf(slot, mismatch) ? 'stop-connector' : undefined
 }
 
 /** The step after this one; undefined: it was the last. */

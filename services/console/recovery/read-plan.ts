@@ -1,11 +1,12 @@
-import { ConnectClient, ConnectUnavailable } from '../../../core/connect-client.ts'
+import { ConnectClient, type ConnectorStatus, ConnectUnavailable } from '../../../core/connect-client.ts'
+import { hasSlotMismatch } from '../../../core/connector-failure.ts'
 import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
 import { intentsWithoutRecord } from '../verify/missing-intents.ts'
 import { type RecoveryPlan, SITUATIONS, STEPS } from './contract.ts'
 import { auditHasRead, notBrought, readSkipped } from './missing.ts'
-import { bringsNothing, type Plan, planOf } from './plan.ts'
+import { faultOf, type Plan, planOf } from './plan.ts'
 import { readSlot } from './slot.ts'
-import { type RecoveryParts, readEnds } from './steps.ts'
+import { type RecoveryParts, readTopic } from './steps.ts'
 import { readLatest, shown } from './store.ts'
 
 const SHOWN_KEYS = 100
@@ -20,12 +21,13 @@ export async function readPlan(
   force: boolean,
 ): Promise<{ readonly plan: Plan; readonly shown: RecoveryPlan }> {
   const { source, verifySource, verifyProjection, relay } = parts
-  const [connector, hasRead] = await Promise.all([connectorState(parts), auditHasReadNow(parts)])
+  const [connector, hasRead] = await Promise.all([connectorNow(parts), auditHasReadNow(parts)])
   const unseen = await intentsWithoutRecord({ source: verifySource, projection: verifyProjection })
   const slot = await readSlot(source, relay.slotName)
-  const newest = bringsNothing(slot) ? null : (slot.recorded?.incarnation ?? null)
+  const mismatch = connector.status !== undefined && hasSlotMismatch(connector.status)
+  const newest = faultOf(slot, mismatch) ? null : (slot.recorded?.incarnation ?? null)
   const missing = notBrought(unseen.keys, newest, await readSkipped(source))
-  const plan = planOf({ slot, missing: missing.length, force })
+  const plan = planOf({ slot, mismatch, missing: missing.length, force })
   const latest = await readLatest(source, relay.slotName)
   const { exists, active, walStatus, confirmedLsn, recorded } = slot
   return {
@@ -41,7 +43,7 @@ export async function readPlan(
         confirmedLsn,
         incarnation: recorded?.incarnation ?? null,
       },
-      connector,
+      connector: connector.text,
       missing: {
         count: missing.length,
         keys: missing
@@ -56,21 +58,23 @@ export async function readPlan(
   }
 }
 
-async function connectorState({ relay }: RecoveryParts): Promise<string> {
+type ConnectorNow = { readonly status: ConnectorStatus | undefined; readonly text: string }
+
+async function connectorNow({ relay }: RecoveryParts): Promise<ConnectorNow> {
   try {
     const status = await new ConnectClient(relay.connectUrl, LIMIT_MS).status(relay.connector)
-    if (!status) return 'not registered'
+    if (!status) return { status, text: 'not registered' }
     const tasks = status.tasks.map(({ id, state }) => `task ${id} ${state}`)
-    return [status.connector.state, ...tasks].join(', ')
+    return { status, text: [status.connector.state, ...tasks].join(', ') }
   } catch (error) {
-    if (error instanceof ConnectUnavailable) return 'unknown: Kafka Connect does not answer'
-    throw error
+    if (!(error instanceof ConnectUnavailable)) throw error
+    return { status: undefined, text: 'unknown: Kafka Connect does not answer' }
   }
 }
 
 async function auditHasReadNow({ kafka, verifyProjection, logger }: RecoveryParts): Promise<boolean | null> {
   try {
-    return await auditHasRead(verifyProjection, kafka.topic, await readEnds({ ...kafka, logger }))
+    return await auditHasRead(verifyProjection, kafka.topic, await readTopic({ ...kafka, logger }))
   } catch (error) {
     if (error instanceof KafkaUnavailable) return null
     throw error

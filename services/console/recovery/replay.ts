@@ -2,53 +2,53 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inTransaction, type Pool } from '../../../core/database.ts'
 import type { Key } from './contract.ts'
-import { readSeen } from './missing.ts'
+import { type Digests, readSeen } from './missing.ts'
 import { addReplayed } from './store.ts'
 
 /** Revisions that one signal replays. Their order in a batch is Debezium's: by note, then revision. */
 export const BATCH = 2_000
 const LOOK_EVERY_MS = 500
+/** A slot that is lost, or moved, meanwhile never brings the rest. */
+const SLOT_EVERY_MS = 3_000
 /** Without a new record for so long, and with the signal read by the relay, it is sent again. */
 const STALLED_MS = 60_000
 
 export type Replayer = {
   readonly source: Pool
   readonly projection: Pool
+  readonly topic: string
   readonly slotName: string
   readonly signal: AbortSignal
   /** Told why nothing comes at present. */
   readonly onWaiting: (why: string) => Promise<void>
-}
-
-/** Those of the revisions that still have their envelope; what was pruned cannot be replayed. */
-export async function readReplayable(source: Pool, keys: readonly Key[]): Promise<ReadonlySet<string>> {
-  const { rows } = await source.query(
-    'SELECT event_id FROM outbox WHERE event_id = ANY ($1::uuid[]) AND envelope IS NOT NULL',
-    [keys.map(({ eventId }) => eventId)],
-  )
-  return new Set(rows.map(({ event_id }) => event_id as string))
+  /** May records still come through this slot? */
+  readonly isSlotFit: () => Promise<boolean>
 }
 
 /**
  * Asks the relay for one batch and waits until a consumer has seen a record of each. Debezium takes the
  * signal from the WAL and reads the rows anew, in chunks: the same bytes and event ids, once more.
+ * @returns false when the slot will not bring them
  */
 export async function replayBatch(
   replayer: Replayer,
   recoveryId: string,
   keys: readonly Key[],
-): Promise<void> {
-  const { source, projection, signal } = replayer
+  digests: Digests,
+): Promise<boolean> {
+  const { source, projection, topic, signal } = replayer
   let open = keys
   let signalLsn = await request(source, recoveryId, open)
   let changedAtMs = performance.now()
+  let slotSeenAtMs = changedAtMs
   while (open.length > 0) {
     signal.throwIfAborted()
     await sleep(LOOK_EVERY_MS, undefined, { signal })
-    const seen = await readSeen(
-      projection,
-      open.map(({ eventId }) => eventId),
-    )
+    const wanted = open.flatMap(({ eventId }): [string, Buffer][] => {
+      const digest = digests.get(eventId)
+      return digest ? [[eventId, digest]] : []
+    })
+    const seen = await readSeen(projection, topic, new Map(wanted))
     if (seen.size > 0) {
       open = open.filter(({ eventId }) => !seen.has(eventId))
       await addReplayed(source, recoveryId, seen.size)
@@ -58,7 +58,12 @@ export async function replayBatch(
       await replayer.onWaiting(`The records of ${open.length} replayed revisions have not been seen yet.`)
       changedAtMs = performance.now()
     }
+    if (performance.now() - slotSeenAtMs > SLOT_EVERY_MS) {
+      if (!(await replayer.isSlotFit())) return false
+      slotSeenAtMs = performance.now()
+    }
   }
+  return true
 }
 
 /** @returns a WAL position that the signal's commit is not after */

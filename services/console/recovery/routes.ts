@@ -58,7 +58,7 @@ export function recoveryRoutes(app: Express, admit: Admit, parts: RecoveryRouteP
     const [step] = plan.steps
     if (!step || plan.refused) throw new Problem('action-refused', plan.refused ?? 'There is nothing to do.')
     const action = {
-      action: 'relay.recover',
+      action: 'relay.recover' as const,
       target: relay.slotName,
       principal: request.principal,
       reason: request.reason,

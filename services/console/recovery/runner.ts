@@ -3,8 +3,8 @@ import { ConnectRefused, ConnectUnavailable } from '../../../core/connect-client
 import { isTransientDatabaseError, type Pool } from '../../../core/database.ts'
 import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
 import { stepAfter } from './plan.ts'
-import { type RecoveryParts, STEP_WORK, StepWaits } from './steps.ts'
-import { advance, noteWaiting, readRecovery, readUnfinished, type Stored } from './store.ts'
+import { type RecoveryParts, STEP_WORK, StepWaits, stepInsteadOf } from './steps.ts'
+import { advance, beginAnew, noteWaiting, readRecovery, readUnfinished, type Stored } from './store.ts'
 
 /** Any constant; one operator API at a time does the steps. */
 const RECOVERY_LOCK = 7_203_116_147
@@ -81,7 +81,16 @@ export class RecoveryRunner {
   }
 
   async #step(recovery: Stored): Promise<void> {
-    const { source, logger } = this.#parts
+    const { source, recoverSource, logger } = this.#parts
+    const instead = await stepInsteadOf(this.#parts, recovery)
+    if (instead) {
+      logger.warn(
+        { recovery: recovery.id, step: recovery.step },
+        'the slot was lost meanwhile: it begins anew',
+      )
+      await beginAnew(recoverSource, recovery.id, instead)
+      return
+    }
     const result = await STEP_WORK[recovery.step](this.#parts, recovery, this.#stopped.signal)
     if (result === 'again') return
     logger.info({ recovery: recovery.id, step: recovery.step }, 'a step of the recovery is done')

@@ -1,11 +1,13 @@
-import { ConnectClient } from '../../../core/connect-client.ts'
-import { EndOffsetReader } from '../../../core/kafka/topics.ts'
+import { ConnectClient, ConnectUnavailable } from '../../../core/connect-client.ts'
+import { hasSlotMismatch } from '../../../core/connector-failure.ts'
+import { TopicFacts, type TopicState } from '../../../core/kafka/topic-facts.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { ConsoleParts } from '../parts.ts'
 import { intentsWithoutRecord } from '../verify/missing-intents.ts'
 import type { StepName } from './contract.ts'
-import { auditHasRead, notBrought, readSkipped } from './missing.ts'
-import { BATCH, readReplayable, replayBatch } from './replay.ts'
+import { auditHasRead, notBrought, readReplayable, readSkipped } from './missing.ts'
+import { setBack } from './plan.ts'
+import { BATCH, replayBatch } from './replay.ts'
 import { makeSlot, readerOf, readSlot, recordSlot } from './slot.ts'
 import { finish, noteWaiting, type Stored } from './store.ts'
 
@@ -89,7 +91,7 @@ async function replay(parts: RecoveryParts, recovery: Stored, signal: AbortSigna
   const { source, verifyProjection: projection, relay, logger } = parts
   if (!(await auditIsThrough(parts)))
     throw new StepWaits(
-      'The audit consumer has not read the topic to its end yet; what is missing is known only then.',
+      'The audit consumer has not read the topic to its end yet; what is missing is known only then. If this stays: bin/notesctl positions list',
     )
   const missing = await findMissing(parts)
   const replayable = await readReplayable(source, missing)
@@ -101,9 +103,11 @@ async function replay(parts: RecoveryParts, recovery: Stored, signal: AbortSigna
   }
   logger.info({ recovery: recovery.id, count: keys.length }, 'replaying what has no record')
   const onWaiting = (why: string) => noteWaiting(source, recovery.id, why)
+  const isSlotFit = async () => (await stepInsteadOf(parts, recovery)) === undefined
+  const { topic } = parts.kafka
+  const replayer = { source, projection, topic, slotName: relay.slotName, signal, onWaiting, isSlotFit }
   for (let at = 0; at < keys.length; at += BATCH) {
-    const replayer = { source, projection, slotName: relay.slotName, signal, onWaiting }
-    await replayBatch(replayer, recovery.id, keys.slice(at, at + BATCH))
+    if (!(await replayBatch(replayer, recovery.id, keys.slice(at, at + BATCH), replayable))) break
   }
   return 'again'
 }
@@ -116,21 +120,44 @@ async function findMissing({ source, verifySource, verifyProjection, relay }: Re
 }
 
 async function auditIsThrough({ kafka, verifyProjection, logger }: RecoveryParts): Promise<boolean> {
-  const { brokers, topic } = kafka
-  return auditHasRead(verifyProjection, topic, await readEnds({ brokers, topic, logger }))
+  return auditHasRead(verifyProjection, kafka.topic, await readTopic({ ...kafka, logger }))
+}
+
+/**
+ * The step to go back to when the slot that this recovery works with is gone, another one, or past what the
+ * connector has read: nothing more comes through it, however long one waits. undefined: it is in order.
+ * @throws when the source is away
+ */
+export async function stepInsteadOf(parts: RecoveryParts, { step }: Stored): Promise<StepName | undefined> {
+  const [slot, mismatch] = await Promise.all([
+    readSlot(parts.source, parts.relay.slotName),
+    hasMismatch(parts),
+  ])
+  return setBack(step, slot, mismatch)
+}
+
+/** false also while Connect does not answer: then nothing is known of the task. */
+async function hasMismatch(parts: RecoveryParts): Promise<boolean> {
+  try {
+    const status = await connectOf(parts).status(parts.relay.connector)
+    return status !== undefined && hasSlotMismatch(status)
+  } catch (error) {
+    if (error instanceof ConnectUnavailable) return false
+    throw error
+  }
 }
 
 /** @throws KafkaUnavailable */
-export async function readEnds(kafka: {
+export async function readTopic(kafka: {
   readonly brokers: readonly string[]
   readonly topic: string
   readonly logger: Logger
-}): Promise<Readonly<Record<string, string>>> {
+}): Promise<TopicState> {
   const logger = kafka.logger.child({}, { level: 'fatal' })
-  const reader = new EndOffsetReader({ brokers: kafka.brokers, clientId: 'console', logger }, LIMIT_MS)
+  const facts = new TopicFacts({ brokers: kafka.brokers, clientId: 'console', logger }, kafka.topic, LIMIT_MS)
   try {
-    return await reader.read(kafka.topic)
+    return await facts.state()
   } finally {
-    await reader.close()
+    await facts.close()
   }
 }

@@ -76,6 +76,17 @@ export async function advance(source: Pool, id: string, step: StepName): Promise
   )
 }
 
+/** Goes back to this step and forgets the slot that was made: it is gone. With the role that may record slots. */
+export async function beginAnew(recovery: Pool, id: string, step: StepName): Promise<void> {
+  await recovery.query(
+    `UPDATE relay_recoveries
+     SET step = $2, incarnation = NULL, changed_at = clock_timestamp(),
+         error = 'The slot was lost, made anew or moved meanwhile; it begins anew.'
+     WHERE id = $1 AND finished_at IS NULL`,
+    [id, step],
+  )
+}
+
 /** Why the step is not done yet. Written when it changes. */
 export async function noteWaiting(source: Pool, id: string, error: string): Promise<void> {
   await source.query(

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { connectorConditions } from '../../../connectors/connector-conditions.ts'
 import type { RelayFacts } from '../../../connectors/facts.ts'
 import { slotFaultOf } from '../../../connectors/slot.ts'
 import { judgeRelay } from '../../../connectors/verdict.ts'
@@ -42,7 +43,7 @@ describe('the verdict on the relay', () => {
     ['connector-not-registered', { connector: read(null) }],
     ['connector-paused', { connector: read({ ...running, connector: { state: 'PAUSED' } }) }],
     ['task-failed', { connector: withTask('FAILED', 'java.lang.Error: x\n\tat y') }],
-    ['task-left', { connector: withTask('FAILED', 'X: this is no longer available on the server') }],
+    ['slot-mismatch', { connector: withTask('FAILED', 'X: this is no longer available on the server') }],
     ['connector-starting', { connector: withTask('UNASSIGNED') }],
     ['connector-starting', { connector: read({ ...running, tasks: [] }) }],
     ['source-unreachable', { source: away }],
@@ -71,6 +72,15 @@ describe('the verdict on the relay', () => {
     expect(judgeRelay({ ...good, connector: paused }, at).run).toBe(
       "curl -X PUT 'http://127.0.0.1:28083/connectors/notes-outbox/resume'",
     )
+  })
+
+  it('points to the recovery when position and slot do not fit, whatever the watcher says of restarts', () => {
+    const connector = withTask('FAILED', 'X: this is no longer available on the server')
+    expect(judgeRelay({ ...good, connector }, at).run).toBe('bin/notesctl relay recover')
+    const course = { leftBecause: 'it does not fit' } as RelayFacts['course']
+    expect(connectorConditions({ ...good, connector, course }).map(({ code }) => code)).toEqual([
+      'slot-mismatch',
+    ])
   })
 
   it('names what loses revisions before what only delays them, even while other servers are away', () => {

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../services/console/recovery/contract.ts'
 import { notBrought, type UnseenIntent } from '../../../services/console/recovery/missing.ts'
-import { bringsNothing, planOf, type SlotFacts, stepAfter } from '../../../services/console/recovery/plan.ts'
+import {
+  faultOf,
+  planOf,
+  type SlotFacts,
+  setBack,
+  stepAfter,
+} from '../../../services/console/recovery/plan.ts'
 
 const inOrder: SlotFacts = {
   exists: true,
@@ -23,25 +29,58 @@ describe('the plan of a recovery', () => {
     ['slot-foreign', { ...inOrder, identityLsn: '0/900' }],
     ['slot-foreign', { ...inOrder, identityLsn: null }],
   ])('of %s makes the slot anew and replays', (situation, slot) => {
-    expect(planOf({ slot, missing: 0, force: false })).toEqual({ situation, steps: ALL, refused: undefined })
-    expect(bringsNothing(slot)).toBe(true)
+    expect(planOf({ slot, mismatch: false, missing: 0, force: false })).toEqual({
+      situation,
+      steps: ALL,
+      refused: undefined,
+    })
+    expect(faultOf(slot, false)).toBe(situation)
   })
 
+  it('of a slot in order that the connector cannot start at makes it anew, whether anything is known to be missing or not', () => {
+    for (const missing of [0, 3]) {
+      expect(planOf({ slot: inOrder, mismatch: true, missing, force: false })).toEqual({
+        situation: 'slot-mismatch',
+        steps: ALL,
+        refused: undefined,
+      })
+    }
+    expect(faultOf({ ...inOrder, exists: false }, true)).toBe('slot-missing')
+  })
+
+  it.each([
+    ['missing', { ...inOrder, exists: false, identityLsn: null }, false],
+    ['lost', { ...inOrder, walStatus: 'lost' }, false],
+    ['another one', { ...inOrder, identityLsn: '0/900' }, false],
+    ['moved past the connector', inOrder, true],
+  ])(
+    'begins anew when its own slot is %s before the end, and goes on when it is in order',
+    (_, slot, mismatch) => {
+      for (const step of ['reset-offsets', 'resume-connector', 'replay'] as const) {
+        expect(setBack(step, slot, mismatch)).toBe('stop-connector')
+        expect(setBack(step, inOrder, false)).toBeUndefined()
+      }
+      // Nothing was made yet that could be lost.
+      for (const step of ['stop-connector', 'make-slot'] as const)
+        expect(setBack(step, slot, mismatch)).toBeUndefined()
+    },
+  )
+
   it('of a slot in order with skipped revisions only replays: the slot holds what is not relayed yet', () => {
-    expect(planOf({ slot: inOrder, missing: 2, force: false })).toEqual({
+    expect(planOf({ slot: inOrder, mismatch: false, missing: 2, force: false })).toEqual({
       situation: 'revisions-skipped',
       steps: ['replay'],
       refused: undefined,
     })
-    expect(bringsNothing(inOrder)).toBe(false)
+    expect(faultOf(inOrder, false)).toBeUndefined()
   })
 
   it('of a slot in order with nothing missing is refused, unless it is forced', () => {
-    expect(planOf({ slot: inOrder, missing: 0, force: false })).toMatchObject({
+    expect(planOf({ slot: inOrder, mismatch: false, missing: 0, force: false })).toMatchObject({
       steps: [],
       refused: expect.any(String),
     })
-    expect(planOf({ slot: inOrder, missing: 0, force: true })).toMatchObject({
+    expect(planOf({ slot: inOrder, mismatch: false, missing: 0, force: true })).toMatchObject({
       steps: ALL,
       refused: undefined,
     })
@@ -49,7 +88,7 @@ describe('the plan of a recovery', () => {
 
   it('of a source without a recorded slot is refused also by force: the setup makes the first', () => {
     const slot = { ...inOrder, recorded: null }
-    expect(planOf({ slot, missing: 5, force: true })).toMatchObject({
+    expect(planOf({ slot, mismatch: false, missing: 5, force: true })).toMatchObject({
       situation: 'slot-unrecorded',
       steps: [],
       refused: expect.stringMatching(/bin\/up/),
