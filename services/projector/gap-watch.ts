@@ -61,12 +61,12 @@ const nameOf = (gap: OverdueGap): string =>
 function messageOf(gaps: readonly OverdueGap[], allowedMs: number): string {
   const named = gaps.slice(0, NAMED).map(nameOf).join(', ')
   const more = gaps.length > NAMED ? ` and ${gaps.length - NAMED} more` : ''
-  return `Revisions were passed without having been seen, and did not come within ${allowedMs / 1_000} s: ${named}${more}. Later revisions of these notes are shown. Is a record of them in Kafka, or in quarantine? notesctl verify says it for each. See docs/runbook.md, "A revision is missing".`
+  return `Revisions were passed without having been seen, and did not come within ${allowedMs / 1_000} s: ${named}${more}. Later revisions of these notes are shown. notesctl gaps says of each whether a record of it was seen, or is in quarantine. See docs/runbook.md, "A revision is missing".`
 }
 
 const factsOf = (gaps: readonly OverdueGap[]) => ({
   gaps: gaps.slice(0, NAMED).map((gap) => nameOfRun(gap.noteId, gap)),
   count: gaps.length,
   oldestSeconds: Math.max(...gaps.map(({ ageSeconds }) => ageSeconds)),
-  run: gaps.every(({ quarantined }) => quarantined) ? 'notesctl quarantine list' : 'notesctl verify',
+  run: gaps.every(({ quarantined }) => quarantined) ? 'notesctl quarantine list' : 'notesctl gaps',
 })
