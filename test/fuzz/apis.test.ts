@@ -4,9 +4,9 @@ import { answersOf, operationsOf } from './answers.ts'
 import { type FuzzedApi, fuzzedConsole, fuzzedReadApi, fuzzedWriteApi } from './apis.ts'
 import { fuzz, installSchemathesis } from './schemathesis.ts'
 
-/** `npm run fuzz` tries many more; FUZZ_SEED repeats a run. */
+/** `npm run fuzz` tries many more, and others each time; FUZZ_SEED repeats a run. */
 const CASES = Number(process.env.FUZZ_CASES ?? 25)
-const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000)
+const SEED = Number(process.env.FUZZ_SEED ?? 637_287)
 /** Generous: a hanging run must end some time. A case takes a few milliseconds, waiting for a revision 1 s. */
 const LIMIT_MS = 300_000 + CASES * 10_000
 
