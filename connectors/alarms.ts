@@ -130,7 +130,7 @@ export const ALARMS = {
     owner: 'Kafka Connect',
     severity: 'warning',
     graceMs: 15_000,
-    hint: 'Nothing is relayed while Kafka Connect is down; the slot keeps the WAL.',
+    hint: 'Nothing is relayed while Kafka Connect is down; a slot that is in order keeps the WAL.',
     run: START,
   },
   'connector-not-registered': {
@@ -146,7 +146,7 @@ export const ALARMS = {
     owner: 'relay',
     severity: 'warning',
     graceMs: 5_000,
-    hint: 'Somebody stopped it. The slot keeps the WAL meanwhile, until max_slot_wal_keep_size.',
+    hint: 'Somebody stopped it. A slot that is in order keeps the WAL meanwhile, until max_slot_wal_keep_size.',
     run: RESUME,
   },
   'task-left': {
@@ -178,7 +178,7 @@ export const ALARMS = {
     owner: 'Kafka',
     severity: 'warning',
     graceMs: 10_000,
-    hint: 'Nothing is relayed while Kafka is down; the slot keeps the WAL.',
+    hint: 'Nothing is relayed while Kafka is down; a slot that is in order keeps the WAL.',
     run: START,
   },
   'connector-starting': {

@@ -61,7 +61,7 @@ function kafkaUnreachable({ kafka, topic }: RelayFacts): Found {
   if (topic && lastRead(topic)?.found === null) return undefined
   return condition(
     'kafka-unreachable',
-    `Kafka does not answer (${kafka.reason}); the slot keeps the WAL meanwhile.`,
+    `Kafka does not answer (${kafka.reason}); nothing is relayed meanwhile.`,
   )
 }
 
@@ -164,8 +164,19 @@ function behind(source: SourceFacts, { relayedUntil, course }: RelayFacts): Foun
   if (relayedUntil && ageMs(source, relayedUntil) <= allowed) return undefined
   const known = relayedUntil
     ? `Kafka is known to have what was committed until ${seconds(ageMs(source, relayedUntil))} ago; ${seconds(allowed)} is allowed.`
-    : 'Nothing is known to be relayed yet: the watcher has not seen the slot confirm a heartbeat within the last hour.'
+    : `Nothing is known to be relayed yet: ${whyNothingIsKnown(source)}.`
   return condition('behind', `${known} The slot trails by ${megabytes(source.slot?.lagBytes ?? 0)}.`)
+}
+
+/** Why the watcher has not said of anything yet that it is relayed; the first that holds. */
+function whyNothingIsKnown({ open, recorded }: SourceFacts): string {
+  if (open.skipped)
+    return 'revisions that the relay skipped have no record yet, and nothing is said past them'
+  if (open.unsettled)
+    return 'what an earlier slot had to bring is still looked up among the records, which the audit consumer has to read'
+  if (!recorded?.confirmedHolder)
+    return 'the watcher has not seen this slot confirm anything yet; the first time takes some seconds'
+  return 'the watcher has not seen the slot confirm a heartbeat within the last hour'
 }
 
 function watermarkOld({ source, sourceReadMsAgo, course }: RelayFacts): Found {

@@ -17,7 +17,7 @@ export function connectorConditions({ connector, course }: RelayFacts): readonly
   const status = connector.value
   if (!status) return [{ code: 'connector-not-registered', reason: 'Kafka Connect has no such connector.' }]
   if (status.connector.state === 'PAUSED' || status.connector.state === 'STOPPED') {
-    const reason = `The connector is ${status.connector.state}: somebody stopped it. The slot keeps the WAL meanwhile.`
+    const reason = `The connector is ${status.connector.state}: somebody stopped it, and nothing is relayed.`
     return [{ code: 'connector-paused', reason }]
   }
   const parts = [

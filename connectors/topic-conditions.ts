@@ -30,10 +30,17 @@ export function topicConditions({ topic, course }: RelayFacts): readonly (Condit
 const MAX_NAMED = 20
 
 /** What the records show of the relay, and whether they were looked at. Pure. */
-export function recordConditions({ course }: RelayFacts): readonly (Condition | undefined)[] {
-  if (!course?.skipped) return []
+export function recordConditions({ course, source }: RelayFacts): readonly (Condition | undefined)[] {
+  // A single look reads no keys, but the source says whether there are any.
+  if (!course) return [lastRead(source)?.open.skipped ? SKIPPED_SOME : undefined]
+  if (!course.skipped) return []
   return [relaySkipped(course.skipped), unchecked(course)]
 }
+
+const SKIPPED_SOME = condition(
+  'relay-skipped',
+  'The relay is past revisions without a record that any consumer saw.',
+)
 
 function relaySkipped(skipped: Reading<SkippedRevisions>): Condition | undefined {
   if (skipped.status === 'unreachable' || skipped.value.total === 0) return undefined

@@ -1,4 +1,4 @@
-import { ALARMS, CHECKS, type Check, type Condition } from '../alarms.ts'
+import { ALARMS, type AlarmCode, CHECKS, type Check, type Condition } from '../alarms.ts'
 import { conditionsOf, WATERMARK_LIMIT_MS } from '../conditions.ts'
 import { ageMs, type Reading, type RelayFacts } from '../facts.ts'
 import type { CourseState } from './course.ts'
@@ -52,14 +52,25 @@ function asOfNow<T>(reading: Timed<T>, nowMs: number): Reading<T> {
   return reading
 }
 
-/** Every check that is not in order, with its reasons. Pure. */
+/** What only that server can tell: while it does not answer, none of it is known to be in order. */
+const ONLY_KNOWN_FROM: Readonly<Partial<Record<AlarmCode, readonly Check[]>>> = {
+  'connect-unreachable': ['connector'],
+  'source-unreachable': ['slot', 'wal', 'heartbeat', 'flow'],
+  'projection-unreachable': ['watermark', 'records'],
+  'kafka-unreachable': ['topic'],
+}
+
+/** Every check that is not in order, or not known to be, with its reasons. Pure. */
 export function reasonsOf(conditions: readonly Condition[]): ReadonlyMap<Check, string> {
   return new Map(
     CHECKS.flatMap((check) => {
       const own = conditions.filter(({ code }) => ALARMS[code].check === check)
-      return own.length === 0
-        ? []
-        : [[check, own.map(({ code, reason }) => `${code}: ${reason}`).join(' ')] as const]
+      const away = conditions.filter(({ code }) => ONLY_KNOWN_FROM[code]?.includes(check))
+      const reasons = [
+        ...own.map(({ code, reason }) => `${code}: ${reason}`),
+        ...(own.length === 0 ? away.map(({ code }) => `not known: ${code}`) : []),
+      ]
+      return reasons.length === 0 ? [] : [[check, reasons.join(' ')] as const]
     }),
   )
 }

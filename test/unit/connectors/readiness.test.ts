@@ -16,7 +16,7 @@ const good: Observation = {
   source: read(sourceFacts()),
   connector: task('RUNNING'),
   kafka: read({ 0: '1' }),
-  projection: read({ asOf: ago(2_000), endOffsets: { 0: '1' } }),
+  projection: read({ asOf: ago(2_000), endOffsets: { 0: '1' }, topicId: 'a' }),
   evidence: read({ waits: null }),
   shrunkPartitions: [],
   topic: read({ found: topic, recorded: topic }),
@@ -119,7 +119,10 @@ describe('what the watcher sees', () => {
     [
       'watermark-old',
       /40\.0 s old/,
-      { source: read(sourceFacts(), nowMs), projection: read({ asOf: ago(40_000), endOffsets: {} }) },
+      {
+        source: read(sourceFacts(), nowMs),
+        projection: read({ asOf: ago(40_000), endOffsets: {}, topicId: 'a' }),
+      },
     ],
     ['watermark-old', /ever written/, { projection: read(null) }],
   ])('is %s, with the reason', (code, reason, changes, course) => {
@@ -153,8 +156,19 @@ describe('readiness', () => {
   it('has a check for every alarm and names each reason', () => {
     expect(new Set(Object.values(ALARMS).map(({ check }) => check))).toEqual(new Set(CHECKS))
     const reasons = reasonsOf(seen({ connector: away, shrunkPartitions: ['1'] }))
-    expect([...reasons.keys()]).toEqual(['connect', 'topic'])
+    expect([...reasons.keys()]).toEqual(['connect', 'connector', 'topic'])
     expect(reasons.get('topic')).toMatch(/^topic-shrunk: /)
+  })
+
+  it.each([
+    ['connect-unreachable', { connector: away }, ['connect', 'connector']],
+    ['source-unreachable', { source: away }, ['source', 'slot', 'wal', 'heartbeat', 'flow']],
+    ['projection-unreachable', { projection: away }, ['projection', 'records', 'watermark']],
+    ['kafka-unreachable', { kafka: away }, ['kafka', 'topic']],
+  ] as const)('calls nothing in order that is not known: %s', (code, changes, [server, ...unknown]) => {
+    const reasons = reasonsOf(seen(changes))
+    expect([...reasons.keys()]).toEqual([server, ...unknown])
+    for (const check of unknown) expect(reasons.get(check)).toBe(`not known: ${code}`)
   })
 })
 

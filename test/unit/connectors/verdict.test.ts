@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ALARMS } from '../../../connectors/alarms.ts'
 import { connectorConditions } from '../../../connectors/connector-conditions.ts'
 import type { RelayFacts } from '../../../connectors/facts.ts'
 import { slotFaultOf } from '../../../connectors/slot.ts'
 import { judgeRelay } from '../../../connectors/verdict.ts'
 import type { ConnectorStatus } from '../../../core/connect-client.ts'
-import { ago, HOLDER, sourceFacts } from './source-facts.ts'
+import { ago, HOLDER, RECORDED, sourceFacts } from './source-facts.ts'
 
 const running: ConnectorStatus = { connector: { state: 'RUNNING' }, tasks: [{ id: 0, state: 'RUNNING' }] }
 const read = <T>(value: T) => ({ status: 'read', value }) as const
 const away = { status: 'unreachable', reason: 'connection refused' } as const
 
+const NOTHING_OPEN = { skippedNow: false, skipped: false, unsettled: false }
 const TOPIC = { topicId: 'b6f2…', clusterId: 'c' }
 const good: RelayFacts = {
   source: read(sourceFacts()),
@@ -58,6 +60,7 @@ describe('the verdict on the relay', () => {
     ['heartbeat-still', { source: read(sourceFacts({ heartbeat: null })) }],
     ['behind', { relayedUntil: ago(6_000) }],
     ['behind', { relayedUntil: null }],
+    ['relay-skipped', { source: read(sourceFacts({ open: { ...NOTHING_OPEN, skipped: true } })) }],
   ])('is %s when that is what is wrong', (expected, changes) => {
     const judgement = judgeRelay({ ...good, ...changes }, at)
     expect(judgement.verdict).toBe(expected)
@@ -65,6 +68,30 @@ describe('the verdict on the relay', () => {
     // It is pasted as it stands.
     expect(judgement.run).toMatch(/^(bin\/|curl )/)
     expect(judgement.run).not.toContain('$')
+  })
+
+  it.each([
+    ['the relay skipped', { open: { ...NOTHING_OPEN, skipped: true } }],
+    ['an earlier slot had to bring', { open: { ...NOTHING_OPEN, unsettled: true } }],
+    ['this slot confirm anything yet', { recorded: { ...RECORDED, confirmedHolder: null } }],
+    ['within the last hour', {}],
+  ])('tells why nothing is known to be relayed: %s', (why, changes) => {
+    const facts = { ...good, source: read(sourceFacts(changes)), relayedUntil: null }
+    const { conditions } = judgeRelay(facts, at)
+    expect(conditions.find(({ code }) => code === 'behind')?.reason).toContain(why)
+  })
+
+  it('does not say of a slot that is gone that it keeps the WAL', () => {
+    for (const changes of [{ connector: away }, { kafka: away }]) {
+      const { conditions } = judgeRelay(
+        { ...good, ...changes, source: read(sourceFacts({ slot: null })) },
+        at,
+      )
+      for (const { code, reason } of conditions) {
+        expect(reason, code).not.toMatch(/slot keeps/)
+        expect(ALARMS[code].hint, code).not.toMatch(/the slot keeps/i)
+      }
+    }
   })
 
   it('tells how to resume a paused connector in a command with its real address', () => {
