@@ -45,7 +45,7 @@ const SHOWN_KEYS = 20
 const LOOK_EVERY_MS = 1_000
 
 /** The plan for people: what is wrong, what is missing, what would be done. */
-export function planLines(plan: RecoveryPlan): string[] {
+export function planLines(plan: RecoveryPlan, force: boolean): string[] {
   const { slot, missing, recovery } = plan
   const slotText = slot.exists
     ? `${slot.name}, ${slot.active ? 'active' : 'INACTIVE'}, WAL ${slot.walStatus ?? 'unknown'}`
@@ -61,8 +61,13 @@ export function planLines(plan: RecoveryPlan): string[] {
     `${plan.situation}: ${plan.explanation}`,
     ...columns(rows).map((row) => `  ${row}`),
     ...(recovery?.status === 'running' ? [`A recovery is running: ${progressLine(recovery)}`] : []),
-    ...(plan.refused ? [`Not done unless forced: ${plan.refused}`] : ['It would:', ...columns(steps)]),
-    ...(plan.refused ? [] : ['Next: bin/notesctl relay recover --execute --reason TEXT']),
+    ...(plan.refused
+      ? [`${force ? 'Not done, forced or not' : 'Not done unless forced'}: ${plan.refused}`]
+      : [
+          force ? 'Forced, it would:' : 'It would:',
+          ...columns(steps),
+          `Next: bin/notesctl relay recover --execute${force ? ' --force' : ''} --reason TEXT`,
+        ]),
   ].map(printable)
 }
 

@@ -31,9 +31,10 @@ Examples:
       // Comparing both sides of a large database takes a while.
       const consoleApi = context.consoleApi({ attemptLimitMs: PLAN_LIMIT_MS })
       if (!flags.execute) {
-        const plan = await consoleApi.look('/relay/recovery', RecoveryPlan, 'The plan')
+        const path = flags.force ? '/relay/recovery?force=true' : '/relay/recovery'
+        const plan = await consoleApi.look(path, RecoveryPlan, 'The plan')
         if (!plan) throw new CliFailure('failed', 'The operator API has no plan of a recovery.')
-        context.output.result(plan, () => planLines(plan))
+        context.output.result(plan, () => planLines(plan, flags.force === true))
         return
       }
       if (!flags.reason) throw new CliFailure('usage', '--execute needs --reason TEXT; nothing was done.')

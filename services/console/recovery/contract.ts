@@ -100,4 +100,11 @@ export const RecoveryBody = ActionBody.extend({
     .default(false)
     .meta({ description: 'Make the slot anew although it is in order. What it holds is replayed.' }),
 })
+/** Of the plan: a query has only text. */
+export const PlanQuery = z.strictObject({
+  force: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'true: what would be done if it were forced.' }),
+})
 export const RecoveryParams = z.object({ recoveryId: z.uuid() })

@@ -9,7 +9,7 @@ import { valid } from '../../../core/validate.ts'
 import { actionBody, actionOf } from '../action-request.ts'
 import { ACTION_PROBLEMS, answerHeaders, CACHE_CONTROL, ROUTE_PROBLEMS } from '../documented.ts'
 import type { Admit, ConsoleParts } from '../parts.ts'
-import { Recovery, RecoveryBody, RecoveryParams, RecoveryPlan } from './contract.ts'
+import { PlanQuery, Recovery, RecoveryBody, RecoveryParams, RecoveryPlan } from './contract.ts'
 import { readPlan } from './read-plan.ts'
 import type { RecoveryParts } from './steps.ts'
 import { begin, readRecovery, readUnfinished, shown } from './store.ts'
@@ -21,8 +21,9 @@ export function recoveryRoutes(app: Express, admit: Admit, parts: RecoveryRouteP
   const { source, relay } = parts
   app
     .route('/relay/recovery')
-    .get(...admit, async (_req, res) => {
-      const { shown: plan } = await readPlan(parts, false)
+    .get(...admit, async (req, res) => {
+      const { force } = valid(PlanQuery, req.query)
+      const { shown: plan } = await readPlan(parts, force === 'true')
       res.set('Cache-Control', CACHE_CONTROL).json(plan)
     })
     .post(...admit, ...actionBody, async (req, res) => {
@@ -84,6 +85,7 @@ export const recoveryPaths: ZodOpenApiPathsObject = {
       summary: 'What is wrong with the relay, what a recovery would do, and which revisions it would replay',
       description:
         'Role operator. Changes nothing. `recovery` is the one that is running, or else the last one.',
+      requestParams: { query: PlanQuery },
       responses: {
         '200': jsonAnswer('The plan.', RecoveryPlan, answerHeaders),
         ...problemAnswers(...ROUTE_PROBLEMS),

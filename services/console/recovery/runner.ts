@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConnectRefused, ConnectUnavailable } from '../../../core/connect-client.ts'
-import { isTransientDatabaseError, type Pool } from '../../../core/database.ts'
-import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
+import type { Pool } from '../../../core/database.ts'
 import { stepAfter } from './plan.ts'
-import { type RecoveryParts, STEP_WORK, StepWaits, stepInsteadOf } from './steps.ts'
+import { type RecoveryParts, STEP_WORK, stepInsteadOf } from './steps.ts'
 import { advance, beginAnew, noteWaiting, readRecovery, readUnfinished, type Stored } from './store.ts'
+import { whyItWaits } from './waits.ts'
 
 /** Any constant; one operator API at a time does the steps. */
 const RECOVERY_LOCK = 7_203_116_147
@@ -97,14 +96,6 @@ export class RecoveryRunner {
     const next = stepAfter(recovery.step)
     if (result === 'done' && next) await advance(source, recovery.id, next)
   }
-}
-
-function whyItWaits(error: unknown): string | undefined {
-  const isExplained = [StepWaits, ConnectUnavailable, ConnectRefused, KafkaUnavailable].some(
-    (kind) => error instanceof kind,
-  )
-  if (isExplained) return (error as Error).message
-  return isTransientDatabaseError(error) ? 'A database is away or busy.' : undefined
 }
 
 /** Runs `work` when no other operator API does; the lock ends with its connection. */
