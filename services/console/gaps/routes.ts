@@ -11,19 +11,23 @@ import { ACTION_PROBLEMS, answerHeaders, CACHE_CONTROL, ROUTE_PROBLEMS } from '.
 import type { Admit, ConsoleParts } from '../parts.ts'
 import { closeGaps } from './close.ts'
 import { ClosedGaps, CloseGapsBody, GapPage, GapsQuery } from './contract.ts'
+import { requireNote } from './known-note.ts'
 import { readGaps } from './read.ts'
 
 /** Revisions that readers were taken past, and a person's decision to leave it so. */
 export function gapRoutes(
   app: Express,
   admit: Admit,
-  { projection }: Pick<ConsoleParts, 'projection'>,
+  { source, projection }: Pick<ConsoleParts, 'source' | 'projection'>,
 ): void {
   app
     .route('/gaps')
     .get(...admit, async (req, res) => {
       const query = valid(GapsQuery, req.query)
       const found = await readGaps(projection, query)
+      if (found.length === 0 && query.noteId !== undefined) {
+        await requireNote({ source, projection }, query.noteId)
+      }
       const gaps = found.slice(0, query.limit)
       const last = gaps.at(-1)
       const next = last && found.length > gaps.length ? nextPage('/gaps', query, [last.id]) : null
@@ -53,7 +57,7 @@ export const gapPaths: ZodOpenApiPathsObject = {
       requestParams: { query: GapsQuery },
       responses: {
         '200': jsonAnswer('One page.', GapPage, answerHeaders),
-        ...problemAnswers(...ROUTE_PROBLEMS),
+        ...problemAnswers(...ROUTE_PROBLEMS, 'not-found'),
       },
     },
   },

@@ -69,6 +69,8 @@ test('POST starts one and answers at once; its outcome and its differences, page
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(lines).toHaveLength(11)
+  const order = lines.slice(0, -1).map((line) => `${line.noteId} ${line.revision} ${line.class}`)
+  expect(order).toEqual(order.toSorted())
   expect(lines.at(-1).result.counts['note-only']).toBe(5)
   const text = await notesctl(lab, ['verify'], { env: { CONSOLE_URL: api.url } })
   expect(text.stdout).toContain(`note-only  ${saved[0]?.noteId}:1  no-intent`)
@@ -82,6 +84,17 @@ test('notesctl verify ends with 0 when nothing differs', async () => {
     env: { CONSOLE_URL: api.url },
   })
   expect([code, stdout]).toEqual([0, expect.stringContaining(`Equal: ${saved.noteId}.`)])
+})
+
+test('a note that neither side has is not equal but unknown: code 3', async () => {
+  const { code, stdout, stderr } = await notesctl(lab, ['verify', '--note', uniqueNoteId('nowhere')], {
+    env: { CONSOLE_URL: api.url },
+  })
+  expect([code, stdout, stderr]).toEqual([3, '', expect.stringContaining('Neither the source nor')])
+  const gaps = await notesctl(lab, ['gaps', '--note', uniqueNoteId('nowhere')], {
+    env: { CONSOLE_URL: api.url },
+  })
+  expect([gaps.code, gaps.stderr]).toEqual([3, expect.stringContaining('Neither the source nor')])
 })
 
 test('what is wrong is refused, what is not there is 404, what is too much is 429', async () => {
