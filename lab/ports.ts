@@ -71,10 +71,14 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Keeps the ports of the last start where they are free, else the defaults, else free ones of OTHER_PORTS.
+ * Keeps the ports of `previous` where they are free, else the defaults, else free ones of OTHER_PORTS.
+ * @param origin where `previous` comes from: from the lab's last start, or asked for by whoever starts it
  * @throws when no port is free at all
  */
-export async function choosePorts(previous: Partial<Record<string, number>> = {}): Promise<ChosenPorts> {
+export async function choosePorts(
+  previous: Partial<Record<string, number>> = {},
+  origin: 'last-start' | 'asked' = 'last-start',
+): Promise<ChosenPorts> {
   const ports: Partial<Ports> = {}
   const notes: string[] = []
   const keeping: string[] = []
@@ -98,6 +102,7 @@ export async function choosePorts(previous: Partial<Record<string, number>> = {}
     if (chosen === last) keeping.push(`${SPOKEN[name]} ${chosen}`)
     else notes.push(`port ${last ?? usual} is taken: ${SPOKEN[name]} uses ${chosen}`)
   }
-  if (keeping.length > 0) notes.unshift(`ports kept from the last start: ${keeping.join(', ')}`)
+  const why = origin === 'asked' ? 'ports as asked for' : 'ports kept from the last start'
+  if (keeping.length > 0) notes.unshift(`${why}: ${keeping.join(', ')}`)
   return { ports: ports as Ports, notes }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
+import { groupedReason } from './grouped-reasons.ts'
 import { SERVICES, type ServiceName } from './names.ts'
 import type { LabState } from './state.ts'
 
@@ -21,7 +22,9 @@ async function failingChecks(url: string): Promise<string[]> {
     const body: unknown = await response.json()
     if (response.ok) return []
     const { checks } = Checks.parse(body)
-    return Object.entries(checks).flatMap(([name, reason]) => (reason === 'ok' ? [] : `${name}: ${reason}`))
+    return Object.entries(checks).flatMap(([name, reason]) =>
+      reason === 'ok' ? [] : `${name}: ${groupedReason(reason)}`,
+    )
   } catch (error) {
     return [`${url}/readyz did not answer as expected (${(error as Error).message})`]
   }
@@ -31,7 +34,7 @@ async function failingChecks(url: string): Promise<string[]> {
  * Asks our services themselves until all are ready or `limitMs` have passed (0: asks once). A process that
  * was ready once may have found since that a person is needed.
  * @param running names of the lab's processes
- * @returns a line for each service that is not ready, with its reasons
+ * @returns a line for each reason why a service is not ready
  */
 export async function unreadyServices(
   state: LabState,
@@ -45,7 +48,7 @@ export async function unreadyServices(
     const lines = await Promise.all(
       asked.map(async (name) => {
         const reasons = await failingChecks(urls[name])
-        return reasons.length === 0 ? [] : [`${name}: ${reasons.join('; ')}`]
+        return reasons.map((reason) => `${name}: ${reason}`)
       }),
     )
     if (lines.flat().length === 0 || performance.now() >= endAt) return lines.flat()

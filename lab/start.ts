@@ -30,7 +30,7 @@ export type Started = {
   readonly client: ControlClient
   readonly wasRunning: boolean
   readonly report: LabReport
-  /** What a person must look at: a line for each of our services that runs but is not ready. */
+  /** What a person must look at: a line for each reason why one of our services runs but is not ready. */
   readonly unready: readonly string[]
 }
 

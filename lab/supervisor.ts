@@ -42,6 +42,8 @@ const [givenPorts, givenRoutes] = [given('--ports'), given('--routes')]
 const routes = givenRoutes ? Routes.parse(JSON.parse(givenRoutes)) : NO_ROUTES
 const { ports, notes: portNotes } = await choosePorts(
   givenPorts ? JSON.parse(givenPorts) : readLabState(labDir)?.ports,
+  // Whoever brings proxies has chosen the ports behind them.
+  givenRoutes ? 'asked' : 'last-start',
 )
 for (const note of portNotes) log.info(note)
 const layout = layoutOf(ports, secrets, routes)

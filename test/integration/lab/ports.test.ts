@@ -28,7 +28,9 @@ test('a port of the last start is kept while it is free; one that is taken is na
   }
   await once(last, 'close')
   const kept = await choosePorts({ writeApi })
+  const asked = await choosePorts({ writeApi }, 'asked')
   usual.close()
   expect(kept.ports.writeApi).toBe(writeApi)
-  expect(kept.notes.join()).toContain(`write-api ${writeApi}`)
+  expect(kept.notes.join()).toContain(`ports kept from the last start: write-api ${writeApi}`)
+  expect(asked.notes.join()).toContain(`ports as asked for: write-api ${writeApi}`)
 })
