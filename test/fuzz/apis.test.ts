@@ -4,9 +4,11 @@ import { answersOf, operationsOf } from './answers.ts'
 import { type FuzzedApi, fuzzedConsole, fuzzedReadApi, fuzzedWriteApi } from './apis.ts'
 import { fuzz, installSchemathesis } from './schemathesis.ts'
 
-/** `npm run fuzz` tries many more, and others each time; FUZZ_SEED repeats a run. */
+/** `npm run fuzz` tries many more, and others each time: see run.sh. */
 const CASES = Number(process.env.FUZZ_CASES ?? 25)
 const SEED = Number(process.env.FUZZ_SEED ?? 637_287)
+/** With fewer cases it is chance whether an operation meets something that is there. */
+const ENOUGH_CASES = 25
 /** Generous: a hanging run must end some time. A case takes a few milliseconds, waiting for a revision 1 s. */
 const LIMIT_MS = 300_000 + CASES * 10_000
 
@@ -68,11 +70,12 @@ describe.each(TRIED)('$name', ({ start, config, mayBe503, mayFindNothing }) => {
       const answers = await answersOf(url)
       const operations = await operationsOf(url)
       expect(report.operations).toMatchObject({ total: operations.length, tested: operations.length })
+      const mustSucceed = CASES < ENOUGH_CASES ? [] : operations
       const succeeded = answers
         .filter(({ status }) => status < 300)
         .map((answer) => `${answer.method} ${answer.route}`)
       expect(succeeded).toEqual(
-        expect.arrayContaining(operations.filter((operation) => !mayFindNothing.includes(operation))),
+        expect.arrayContaining(mustSucceed.filter((operation) => !mayFindNothing.includes(operation))),
       )
       const failed = answers.filter(
         ({ method, route, status }) =>
