@@ -56,7 +56,7 @@ async function blockedNotes(
 ): Promise<Blocked> {
   const { rows } = await client.query<{ note_id: string; revision: number }>({
     name: 'quarantine-blocked-notes',
-    text: `SELECT note_id, min(coalesce(revision, 1)) AS revision
+    text: `SELECT note_id, min(note_order) AS revision
            FROM quarantine.records
            WHERE consumer = $1 AND generation = $2 AND state IN ('open', 'redriving', 'held')
              AND note_id = ANY ($3::text[])

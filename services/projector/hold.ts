@@ -8,7 +8,8 @@ export type Blocked = ReadonlyMap<string, number>
 /** The note a record is of, as far as it says. */
 export const noteOf = ({ record, event }: Prepared): string | null => event?.noteId ?? noteIdOf(record)
 
-/** Its revision. One that does not say which it is could be any: it keeps back everything of its note. */
+/** Its revision. One that does not say which it is could be any: it keeps back everything of its note. In the
+ * database: `note_order`. */
 const revisionOrFirst = ({ record, event }: Prepared): number => event?.revision ?? revisionOf(record) ?? 1
 
 export function isKeptBack(item: Prepared, blocked: Blocked): boolean {

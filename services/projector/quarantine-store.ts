@@ -83,7 +83,7 @@ export async function readReleasableNotes(
              AND ($3 OR NOT EXISTS (SELECT FROM quarantine.records r
                                     WHERE r.consumer = held.consumer AND r.generation = held.generation
                                       AND r.note_id = held.note_id AND r.state IN ('open', 'redriving')
-                                      AND coalesce(r.revision, 1) <= held.revision))
+                                      AND r.note_order <= held.note_order))
            ORDER BY note_id LIMIT $5`,
     values: [scope.consumer, scope.generation, regardless, afterNote, limit],
   })
@@ -105,7 +105,7 @@ export async function readHeld(
      FROM (SELECT *, row_number() OVER in_order AS nth, sum(octet_length(value)) OVER in_order AS bytes
            FROM quarantine.records
            WHERE consumer = $1 AND generation = $2 AND note_id = $3 AND state = 'held'
-           WINDOW in_order AS (ORDER BY revision, incarnation, partition, "offset")) held
+           WINDOW in_order AS (ORDER BY note_order, incarnation, partition, "offset")) held
      WHERE nth = 1 OR nth <= $4 AND bytes <= $5
      ORDER BY nth`,
     [scope.consumer, scope.generation, noteId, limits.records, limits.bytes],
@@ -150,7 +150,7 @@ export async function lowestWaiting(
   besides?: string,
 ): Promise<number | undefined> {
   const { rows } = await client.query<{ revision: number | null }>(
-    `SELECT min(coalesce(revision, 1)) AS revision FROM quarantine.records
+    `SELECT min(note_order) AS revision FROM quarantine.records
      WHERE consumer = $1 AND generation = $2 AND note_id = $3 AND state = ANY ($4::text[])
        AND id IS DISTINCT FROM $5::bigint`,
     [scope.consumer, scope.generation, noteId, states, besides ?? null],

@@ -28,6 +28,13 @@ export const keptOf = <P extends Prepared>(batch: readonly P[], outcomes: readon
     return outcome?.status === 'held' ? [{ item, refusal: undefined }] : []
   })
 
+/**
+ * Are its bytes the event that key and header name? Of any other record, what says which event it is are only
+ * the claims of whoever wrote it.
+ */
+const isItsEvent = ({ record, event }: Prepared): boolean =>
+  event !== undefined && event.noteId === noteIdOf(record) && event.eventId === eventIdOf(record)
+
 /** jsonb holds no U+0000; only a header's name can have one, its value is base64. */
 const headersAsJson = ({ headers }: KafkaRecord): string =>
   JSON.stringify(headers.map(({ key, value }) => [storable(key), value?.toString('base64') ?? null]))
@@ -37,9 +44,10 @@ export async function quarantine(client: PoolClient, place: LivePlace, kept: rea
   if (kept.length === 0) return
   await client.query(
     `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,
-       key, value, headers, event_id, note_id, revision, state, attempts, reason, explanation)
+       key, value, headers, event_id, note_id, revision, decoded, state, attempts, reason, explanation)
      SELECT $1, $2, $3, $4, $5, * FROM unnest($6::bigint[], $7::timestamptz[], $8::bytea[], $9::bytea[],
-       $10::jsonb[], $11::uuid[], $12::text[], $13::int[], $14::text[], $15::int[], $16::text[], $17::text[])
+       $10::jsonb[], $11::uuid[], $12::text[], $13::int[], $14::boolean[], $15::text[], $16::int[], $17::text[],
+       $18::text[])
      ON CONFLICT (consumer, generation, topic, incarnation, partition, "offset")
      DO UPDATE SET attempts = records.attempts + 1, last_at = clock_timestamp(),
        reason = excluded.reason, explanation = excluded.explanation`,
@@ -57,6 +65,7 @@ export async function quarantine(client: PoolClient, place: LivePlace, kept: rea
       kept.map(({ item }) => item.event?.eventId ?? eventIdOf(item.record)),
       kept.map(({ item }) => item.event?.noteId ?? noteIdOf(item.record)),
       kept.map(({ item }) => item.event?.revision ?? revisionOf(item.record)),
+      kept.map(({ item }) => isItsEvent(item)),
       kept.map(({ refusal }) => (refusal ? 'open' : 'held')),
       kept.map(({ refusal }) => (refusal ? 1 : 0)),
       kept.map(({ refusal }) => (refusal ?? HELD).reason),

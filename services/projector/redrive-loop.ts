@@ -97,6 +97,7 @@ export class RedriveLoop<P extends Prepared> {
       await each(async () => {
         const resolutions = await release(pool, consumption, this.#scope, noteId)
         this.#tell(resolutions)
+        if (resolutions.length === 0) return
         observer.info('released what was held of a note', { noteId, records: resolutions.length })
       })
     }
@@ -133,7 +134,7 @@ export class RedriveLoop<P extends Prepared> {
       `${open} records in quarantine contradict what took effect under the same note and revision. The source may have been restored from a backup.`,
       {
         open,
-        hint: 'Compare both contents, decide which one holds, then discard the record or redrive it.',
+        hint: 'Compare both contents. Redriving cannot succeed: what took effect stays. Save the right content as the next revision of the note, then discard the record.',
         run: 'bin/notesctl quarantine list --reason conflict',
       },
     )

@@ -87,12 +87,12 @@ async function countFreed(client: PoolClient, id: string): Promise<number> {
      FROM quarantine.records AS record
      JOIN quarantine.records AS held USING (consumer, generation, note_id)
      WHERE record.id = $1 AND held.state = 'held'
-       AND coalesce(held.revision, 1) >= coalesce(record.revision, 1)
+       AND held.note_order >= record.note_order
        AND NOT EXISTS (
          SELECT FROM quarantine.records AS other
          WHERE other.consumer = held.consumer AND other.generation = held.generation
            AND other.note_id = held.note_id AND other.state IN ('open', 'redriving')
-           AND coalesce(other.revision, 1) <= coalesce(held.revision, 1))`,
+           AND other.note_order <= held.note_order)`,
     [id],
   )
   return rows[0]?.count ?? 0

@@ -33,8 +33,8 @@ const ENTRY = `
   CASE WHEN q.state = 'held' THEN
     (SELECT r.id FROM quarantine.records r
      WHERE r.consumer = q.consumer AND r.generation = q.generation AND r.note_id = q.note_id
-       AND r.state IN ('open', 'redriving') AND coalesce(r.revision, 1) <= q.revision
-     ORDER BY coalesce(r.revision, 1), r.id LIMIT 1) END AS held_by`
+       AND r.state IN ('open', 'redriving') AND r.note_order <= q.note_order
+     ORDER BY r.note_order, r.id LIMIT 1) END AS held_by`
 
 const statesOf = (state: QuarantineQuery['state']): readonly State[] => {
   if (state === 'any') return STATES
@@ -77,7 +77,7 @@ export async function readWhole(pool: Pool, id: string): Promise<WholeRecord | u
        CASE WHEN q.state IN ('open', 'redriving') THEN
          (SELECT count(*)::int FROM quarantine.records r
           WHERE r.consumer = q.consumer AND r.generation = q.generation AND r.note_id = q.note_id
-            AND r.state = 'held' AND r.revision >= coalesce(q.revision, 1)) ELSE 0 END AS holds
+            AND r.state = 'held' AND r.note_order >= q.note_order) ELSE 0 END AS holds
      FROM quarantine.records q WHERE q.id = $1`,
     [id],
   )

@@ -32,9 +32,11 @@ export const catalogConsumption = (
     const entered = await enterInbox(client, generation, candidates)
     // Normally all are new. Only if not: what was there before?
     const before =
-      entered === candidates.length ? [] : await inboxEntriesBefore(client, generation, candidates)
+      entered.size === candidates.length
+        ? []
+        : await inboxEntriesBefore(client, generation, candidates, entered)
     const settled =
-      entered === admitted.length ? admitted.map(() => 'fresh' as const) : settle(admitted, before)
+      entered.size === admitted.length ? admitted.map(() => 'fresh' as const) : settle(admitted, before)
     const fresh = admitted.filter((_, index) => settled[index] === 'fresh')
     const moved = await upsertNotes(client, generation, newestPerNote(fresh))
     // Normally every revision is the next one of its note: then none of these asks the database anything.

@@ -66,7 +66,11 @@ export async function takeOverdue(
   }))
 }
 
-/** A person decided that a quarantined record is not wanted: its revision is missing no more. */
+/**
+ * A person decided that a quarantined record is not wanted: its revision is missing no more. Only when the
+ * record is the event of that revision. One that only claims it, or whose event id took effect as another
+ * revision, says nothing about what is missing.
+ */
 export async function closeDiscarded(client: PoolClient, generation: number): Promise<void> {
   const { rows } = await client.query<{ note_id: string; revision: number; event_id: string | null }>({
     name: 'catalog-discarded-in-gaps',
@@ -75,7 +79,7 @@ export async function closeDiscarded(client: PoolClient, generation: number): Pr
            JOIN quarantine.records AS record ON record.note_id = gap.note_id
              AND record.revision BETWEEN gap.first_revision AND gap.last_revision
              AND record.consumer = 'catalog' AND record.generation = gap.generation
-             AND record.state = 'discarded'
+             AND record.state = 'discarded' AND record.decoded AND record.reason <> 'conflict'
            WHERE gap.generation = $1 AND gap.closed_at IS NULL
            ORDER BY record.note_id, record.revision, record.id`,
     values: [generation],

@@ -12,20 +12,22 @@ const inLockOrder = (a: Admitted, b: Admitted): number => {
 /**
  * Enters events into the inbox unless their id or their note's revision is there already.
  * @param candidates no two with the same event id, no two with the same note and revision
- * @returns how many were entered
+ * @returns the ids of the events that this statement entered. Nothing else tells them: rows of this very
+ *   transaction may be there too, of another record that was applied before in it
  */
 export async function enterInbox(
   client: PoolClient,
   generation: number,
   candidates: readonly Admitted[],
-): Promise<number> {
-  if (candidates.length === 0) return 0
+): Promise<ReadonlySet<string>> {
+  if (candidates.length === 0) return new Set()
   const ordered = [...candidates].sort(inLockOrder)
-  const { rowCount } = await client.query({
+  const { rows } = await client.query<{ event_id: string }>({
     name: 'catalog-enter-inbox',
     text: `INSERT INTO catalog.inbox (generation, event_id, note_id, revision, content_digest)
            SELECT $1, * FROM unnest($2::uuid[], $3::text[], $4::int[], $5::text[])
-           ON CONFLICT DO NOTHING`,
+           ON CONFLICT DO NOTHING
+           RETURNING event_id`,
     values: [
       generation,
       uuidArray(ordered.map(({ event }) => event.eventId)),
@@ -34,27 +36,32 @@ export async function enterInbox(
       textArray(ordered.map(({ contentDigest }) => contentDigest)),
     ],
   })
-  return rowCount ?? 0
+  return new Set(rows.map(({ event_id }) => event_id))
 }
 
 type InboxRow = { event_id: string; note_id: string; revision: number; content_digest: string }
 
-/** The inbox entries that kept a candidate out: there before this transaction. */
+/**
+ * The inbox entries that have an event id or a revision of the candidates, and were there before these were
+ * entered: by an earlier transaction, or earlier in this one.
+ * @param entered what `enterInbox` returned for the candidates
+ */
 export async function inboxEntriesBefore(
   client: PoolClient,
   generation: number,
   candidates: readonly Admitted[],
+  entered: ReadonlySet<string>,
 ): Promise<InboxEntry[]> {
   const { rows } = await client.query<InboxRow>({
     name: 'catalog-inbox-before',
     text: `SELECT event_id, note_id, revision, content_digest
            FROM catalog.inbox
-           WHERE generation = $1 AND event_id = ANY ($2::uuid[]) AND xmin <> pg_current_xact_id()::xid
+           WHERE generation = $1 AND event_id = ANY ($2::uuid[])
            UNION
            SELECT event_id, note_id, revision, content_digest
            FROM catalog.inbox
            JOIN unnest($3::text[], $4::int[]) AS wanted (note_id, revision) USING (note_id, revision)
-           WHERE generation = $1 AND inbox.xmin <> pg_current_xact_id()::xid`,
+           WHERE generation = $1`,
     values: [
       generation,
       uuidArray(candidates.map(({ event }) => event.eventId)),
@@ -62,12 +69,14 @@ export async function inboxEntriesBefore(
       int4Array(candidates.map(({ event }) => event.revision)),
     ],
   })
-  return rows.map((row) => ({
-    eventId: row.event_id,
-    noteId: row.note_id,
-    revision: row.revision,
-    contentDigest: row.content_digest,
-  }))
+  return rows
+    .filter((row) => !entered.has(row.event_id))
+    .map((row) => ({
+      eventId: row.event_id,
+      noteId: row.note_id,
+      revision: row.revision,
+      contentDigest: row.content_digest,
+    }))
 }
 
 /**

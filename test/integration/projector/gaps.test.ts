@@ -59,7 +59,7 @@ test('missing revisions are a named gap with an age, alarmed once when it is too
   await waitFor('the gap is counted', async () => (await metric('projector_gaps_open')) === 2)
   await waitFor('the alarm names it', () => alarmsFor(noteId).length > 0)
   const line = alarmsFor(noteId)[0]
-  expect(line).toMatchObject({ level: 'error', gaps: [`${noteId}:5–6`], run: 'notesctl verify' })
+  expect(line).toMatchObject({ level: 'error', gaps: [`${noteId}:5–6`], run: 'notesctl gaps' })
   expect(Number(line?.oldestSeconds)).toBeGreaterThan(10)
   const alarm = () => metric('projector_alarm', { alarm: 'revision-gap' })
   await waitFor('every instance says that it is there', async () => (await alarm()) === 1)
@@ -87,7 +87,9 @@ test('missing revisions are a named gap with an age, alarmed once when it is too
   expect(alarmsFor(noteId)).toHaveLength(1)
 })
 
-test('a revision that is in quarantine is missing too, and the alarm says where it is; discarded, it is not', async () => {
+const settled = "state = 'discarded', resolved_at = now(), resolution = 'not wanted'"
+
+test('a record that only claims to be the missing revision closes no gap, and the alarm says where it is', async () => {
   const noteId = uniqueNoteId()
   await publish(noteId, 1)
   const { value, ...second } = await stage.messageOf(eventOf({ noteId, revision: 2 }))
@@ -99,11 +101,23 @@ test('a revision that is in quarantine is missing too, and the alarm says where 
   expect(line?.msg).toContain(`${noteId}:2 (in quarantine)`)
   expect(line?.run).toBe('notesctl quarantine list')
 
+  const other = uniqueNoteId()
+  const refused = eventOf({ noteId: other, revision: 2 })
   await stage.sql(
-    "UPDATE quarantine.records SET state = 'discarded', resolved_at = now(), resolution = 'not wanted' WHERE note_id = $1",
-    [noteId],
+    `ALTER TABLE catalog.inbox ADD CONSTRAINT refused CHECK (event_id <> '${refused.eventId}') NOT VALID`,
   )
-  await waitFor('the gap is closed', async () => (await gapsOf(noteId))[0]?.closed === 'discarded')
+  await publish(other, 1)
+  await stage.publish(refused)
+  await publish(other, 3)
+  // Both at once: when the one has been looked at, the other has been too.
+  await stage.sql(`UPDATE quarantine.records SET ${settled} WHERE note_id IN ($1, $2)`, [noteId, other])
+  await waitFor('the gap of the event itself is closed', async () => {
+    const [gap] = await gapsOf(other)
+    return gap?.closed === 'discarded'
+  })
+  expect(await gapsOf(noteId)).toEqual([{ first: 2, last: 2, by: 3, closed: null }])
+  await publish(noteId, 2)
+  expect((await gapsOf(noteId)).map(({ closed }) => closed)).toEqual(['arrived'])
 })
 
 test('a revision of two thousand million costs one row', async () => {
