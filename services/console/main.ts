@@ -8,6 +8,7 @@ import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
 import { createConsole } from './app.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
+import { readSlotMismatch } from './slot-mismatch.ts'
 import { Verifications } from './verify/runs.ts'
 import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
 import { verify } from './verify/verification.ts'
@@ -30,12 +31,18 @@ await runService(logger, async (onStop) => {
   const verifyProjection = pool('projection verifier', config.PROJECTION_VERIFIER_DATABASE_URL, long)
   const ends = new EndOffsetReader({ brokers: config.KAFKA_BROKERS, clientId: 'console', logger })
   onStop('Kafka', () => ends.close())
+  const relay = {
+    connectUrl: config.CONNECT_URL,
+    connector: config.CONNECTOR_NAME,
+    slotName: config.RELAY_SLOT_NAME,
+  }
   const verified = {
     source: verifySource,
     projection: verifyProjection,
     topic: config.KAFKA_TOPIC,
     slotName: config.RELAY_SLOT_NAME,
     readEnds: () => ends.read(config.KAFKA_TOPIC),
+    hasMismatch: () => readSlotMismatch(relay),
   }
   const verifications = new Verifications((scope, signal) => verify(verified, scope, signal), logger)
   onStop('verifications', () => verifications.stop())
@@ -45,11 +52,6 @@ await runService(logger, async (onStop) => {
     brokers: config.KAFKA_BROKERS,
     topic: config.KAFKA_TOPIC,
     groupPrefix: config.CONSUMER_GROUP_PREFIX,
-  }
-  const relay = {
-    connectUrl: config.CONNECT_URL,
-    connector: config.CONNECTOR_NAME,
-    slotName: config.RELAY_SLOT_NAME,
   }
   const recoveries = new RecoveryRunner({
     logger,

@@ -1,8 +1,8 @@
-import { ConnectClient, ConnectUnavailable } from '../../../core/connect-client.ts'
-import { hasSlotMismatch } from '../../../core/connector-failure.ts'
+import { ConnectClient } from '../../../core/connect-client.ts'
 import { TopicFacts, type TopicState } from '../../../core/kafka/topic-facts.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { ConsoleParts } from '../parts.ts'
+import { readSlotMismatch } from '../slot-mismatch.ts'
 import { intentsWithoutRecord } from '../verify/missing-intents.ts'
 import type { StepName } from './contract.ts'
 import { auditHasRead, notBrought, readReplayable, readSkipped } from './missing.ts'
@@ -131,20 +131,9 @@ async function auditIsThrough({ kafka, verifyProjection, logger }: RecoveryParts
 export async function stepInsteadOf(parts: RecoveryParts, { step }: Stored): Promise<StepName | undefined> {
   const [slot, mismatch] = await Promise.all([
     readSlot(parts.source, parts.relay.slotName),
-    hasMismatch(parts),
+    readSlotMismatch(parts.relay),
   ])
   return setBack(step, slot, mismatch)
-}
-
-/** false also while Connect does not answer: then nothing is known of the task. */
-async function hasMismatch(parts: RecoveryParts): Promise<boolean> {
-  try {
-    const status = await connectOf(parts).status(parts.relay.connector)
-    return status !== undefined && hasSlotMismatch(status)
-  } catch (error) {
-    if (error instanceof ConnectUnavailable) return false
-    throw error
-  }
 }
 
 /** @throws KafkaUnavailable */

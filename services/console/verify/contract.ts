@@ -28,6 +28,7 @@ export const BECAUSE = [
   'slot-missing',
   'slot-lost',
   'slot-foreign',
+  'slot-mismatch',
   'in-audit',
   'in-catalog',
   'in-audit-and-catalog',

@@ -16,6 +16,7 @@ export type MissingRecord =
         | 'slot-missing'
         | 'slot-lost'
         | 'slot-foreign'
+        | 'slot-mismatch'
     }
 
 /**
@@ -49,6 +50,7 @@ function whyItCannotCome(
     case 'slot-missing':
     case 'slot-lost':
     case 'slot-foreign':
+    case 'slot-mismatch':
       return relay.status
     case 'passed':
       return incarnation < relay.incarnation ? 'older-incarnation' : 'relay-passed'

@@ -4,10 +4,12 @@ import type { EndOffsets } from '../../../core/kafka/topics.ts'
 import { parseLsn } from '../../../core/lsn.ts'
 import { ALLOWED_DELAY_MS } from '../../../core/note.ts'
 
+type SlotFault = 'slot-missing' | 'slot-lost' | 'slot-foreign'
+
 /** How far the relay is, for everything that was committed before it was asked. */
 export type RelayReach =
   /** Nothing that was committed before comes from this slot by itself. */
-  | { readonly status: 'slot-missing' | 'slot-lost' | 'slot-foreign' }
+  | { readonly status: SlotFault | 'slot-mismatch' }
   /** The slot has confirmed a position after all of it. */
   | { readonly status: 'passed'; readonly incarnation: number }
   | { readonly status: 'behind'; readonly incarnation: number }
@@ -17,8 +19,15 @@ export type AuditReach = 'passed' | 'behind' | 'topic-unreadable'
 
 const EVERY_MS = 200
 
-/** Waits until the slot has confirmed the position that the WAL has now, at most for the allowed delay. */
-export async function relayReach(source: Pool, slotName: string, signal: AbortSignal): Promise<RelayReach> {
+/**
+ * Waits until the slot has confirmed the position that the WAL has now, at most for the allowed delay.
+ * @param hasMismatch has the connector failed because its position and the slot do not fit? Nothing restarts it.
+ */
+export async function relayReach(
+  { source, slotName }: { readonly source: Pool; readonly slotName: string },
+  hasMismatch: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<RelayReach> {
   const { rows } = await source.query<{ lsn: string }>('SELECT pg_current_wal_insert_lsn()::text AS lsn')
   const target = parseLsn(rows[0]?.lsn ?? '')
   const endAtMs = performance.now() + ALLOWED_DELAY_MS.commitToBroker
@@ -27,13 +36,14 @@ export async function relayReach(source: Pool, slotName: string, signal: AbortSi
     if (slot.status !== 'there') return slot
     const { incarnation, confirmed } = slot
     if (confirmed !== null && parseLsn(confirmed) >= target) return { status: 'passed', incarnation }
-    if (performance.now() > endAtMs) return { status: 'behind', incarnation }
+    if (performance.now() > endAtMs)
+      return (await hasMismatch()) ? { status: 'slot-mismatch' } : { status: 'behind', incarnation }
     await sleep(EVERY_MS, undefined, { signal })
   }
 }
 
 type SlotNow =
-  | Extract<RelayReach, { status: 'slot-missing' | 'slot-lost' | 'slot-foreign' }>
+  | { readonly status: SlotFault }
   | {
       readonly status: 'there'
       readonly incarnation: number

@@ -12,6 +12,8 @@ export type VerifyParts = VerifyDatabases & {
   readonly topic: string
   readonly slotName: string
   readonly readEnds: () => Promise<EndOffsets>
+  /** Has the connector failed because its position and the slot do not fit? */
+  readonly hasMismatch: () => Promise<boolean>
 }
 
 /** Differences that are kept and listed; beyond it no more ranges are opened, and the result says so. */
@@ -65,7 +67,7 @@ async function whatTheRelayBrought(
 ): Promise<{ readonly differences: readonly Settled[]; readonly reach: Reach | undefined }> {
   if (!differences.some(({ finding }) => finding.kind === 'no-record'))
     return { differences, reach: undefined }
-  const relay = await relayReach(parts.source, parts.slotName, signal)
+  const relay = await relayReach(parts, parts.hasMismatch, signal)
   const audit = await auditReach(parts, parts.readEnds, signal)
   const noteIds = new Set(differences.map(({ finding }) => finding.noteId))
   const now = new Map<string, Finding>()

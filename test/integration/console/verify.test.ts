@@ -30,7 +30,7 @@ const run = (
   options: Partial<Parameters<typeof verify>[0]> = {},
 ) =>
   verify(
-    { ...sides.pools, topic: TOPIC, slotName, readEnds, ...options },
+    { ...sides.pools, topic: TOPIC, slotName, readEnds, hasMismatch: async () => false, ...options },
     { noteId: scope.noteId, deep: scope.deep ?? false },
     new AbortController().signal,
   )
@@ -135,6 +135,13 @@ describe('what differs', () => {
     await sides.save(uniqueNoteId()) // The WAL goes on.
     expect(short(await run({ noteId: name('skipped') }))).toEqual([
       ['intent-pending', name('skipped'), 1, null, 'relay-behind'],
+    ])
+  })
+
+  test('skipped, when the connector cannot start at the slot that somebody moved', async () => {
+    await sides.save(uniqueNoteId())
+    expect(short(await run({ noteId: name('skipped') }, { hasMismatch: async () => true }))).toEqual([
+      ['skipped', name('skipped'), 1, null, 'slot-mismatch'],
     ])
   })
 

@@ -45,6 +45,7 @@ describe('an intent without a record', () => {
     [2, { status: 'slot-missing' }, 'passed', 'skipped', 'slot-missing'],
     [2, { status: 'slot-lost' }, 'passed', 'skipped', 'slot-lost'],
     [2, { status: 'slot-foreign' }, 'passed', 'skipped', 'slot-foreign'],
+    [2, { status: 'slot-mismatch' }, 'passed', 'skipped', 'slot-mismatch'],
     [2, { status: 'slot-foreign' }, 'behind', 'intent-pending', 'audit-behind'],
   ] as const)(
     'of incarnation %s, relay %o, audit %s: %s, %s',
