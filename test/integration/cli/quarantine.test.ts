@@ -93,6 +93,40 @@ describe('notesctl quarantine', () => {
     expect([waiting.code, waiting.stdout]).toEqual([7, expect.stringContaining('redriving')])
     const refused = await redrive(held)
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('held behind an earlier')])
+    expect((await redrive(open)).code).toBe(7)
+  })
+
+  test('redrive of a discarded record has no effect: code 1', async () => {
+    const id = await park('open', 1)
+    await api.ask(`/quarantine/${id}/discard`, { json: { reason: 'no' } })
+    const late = await notesctl(lab, ['quarantine', 'redrive', id, '--reason', 'after all'], { env })
+    expect([late.code, late.stdout]).toEqual([1, expect.stringContaining('It was discarded before')])
+  })
+
+  test('discard says how many records go on, when any were held', async () => {
+    const [first, third] = [await park('open', 1), await park('open', 3)]
+    for (const revision of [2, 4, 5]) await park('held', revision, 'held')
+    const discard = async (id: string) =>
+      (await notesctl(lab, ['quarantine', 'discard', id, '--reason', 'no'], { env })).stdout
+    expect(await discard(first)).toContain('never applied. 1 record that was held')
+    expect(await discard(third)).toContain('3 records that were held')
+    expect(await discard(await park('open', 9))).toMatch(/never applied\.$/m)
+  })
+
+  test('what is wrong is named once, with what would be right', async () => {
+    const id = await park('open', 1)
+    const empty = await notesctl(lab, ['quarantine', 'discard', id, '--reason', ''], { env })
+    expect(empty.code).toBe(2)
+    expect(empty.stderr.match(/must say something/g)).toHaveLength(1)
+    expect(empty.stderr).not.toMatch(/Too small|\.\.$/m)
+    for (const [args, valid] of [
+      [['quarantine', 'list', '--reason', 'bogus'], 'malformed-avro'],
+      [['actions', '--action', 'bogus'], 'quarantine.redrive'],
+      [['relay', 'incidents', '--alarm', 'bogus'], 'task-failed'],
+    ] as const) {
+      const { code, stderr } = await notesctl(lab, [...args], { env })
+      expect([code, stderr]).toEqual([2, expect.stringContaining(valid)])
+    }
   })
 
   test('discard is recorded with who and why; the second time it changes nothing and says so', async () => {
