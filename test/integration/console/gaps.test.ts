@@ -121,7 +121,7 @@ test('what names no revisions, gives no reason or lacks the role changes nothing
   expect((await close('no:note', 2)).status).toBe(422)
   const body = { noteId, firstRevision: 2, reason: ' ' }
   expect((await api.ask('/gaps/close', { json: body })).status).toBe(422)
-  const asEditor = { json: { ...body, reason: 'x' }, roles: ['editor'] }
-  expect((await api.ask('/gaps/close', asEditor)).status).toBe(403)
+  const json = { ...body, reason: 'x' }
+  expect((await api.ask('/gaps/close', { json, roles: ['editor'] })).status).toBe(403)
   expect(await rowsOf(noteId)).toEqual([{ first: 2, last: 3, closed: null, by: 4 }])
 })
