@@ -26,7 +26,10 @@ export type Quarantined = {
 export type NoteReading = {
   readonly generation: number
   readonly note: CatalogNote | undefined
-  /** Of the wanted revision, when one was given and `catalog` has it in quarantine. */
+  /**
+   * Of the wanted revision, when one was given and `catalog` has its event in quarantine. Not of a record that
+   * only claims to be it: whoever can write to the topic can name any revision, also one that never was.
+   */
   readonly quarantined: Quarantined | undefined
 }
 
@@ -40,7 +43,7 @@ const READ_NOTE = `
   LEFT JOIN LATERAL (
     SELECT r.reason, r.first_at, r.state = 'discarded' AS discarded FROM quarantine.records r
     WHERE r.consumer = 'catalog' AND r.generation = live.generation AND r.note_id = $1 AND r.revision = $2::int
-      AND r.state IN ('open', 'redriving', 'held', 'discarded')
+      AND r.decoded AND r.state IN ('open', 'redriving', 'held', 'discarded')
     ORDER BY discarded, r.first_at LIMIT 1) q ON true`
 
 /** @param wantedRevision asks in the same statement whether that revision is in quarantine. */
@@ -91,7 +94,7 @@ const FIND_SETTLED = `
      OR EXISTS (SELECT FROM quarantine.records r
                 WHERE r.consumer = 'catalog' AND r.generation = live.generation
                   AND r.note_id = w.note_id AND r.revision = w.revision
-                  AND r.state IN ('open', 'redriving', 'held', 'discarded'))`
+                  AND r.decoded AND r.state IN ('open', 'redriving', 'held', 'discarded'))`
 
 /** Which of the wanted revisions need no more waiting: visible, superseded or in quarantine. */
 export async function findSettled(

@@ -27,7 +27,13 @@ export type ScratchProjection = {
   /** The owner's connection. */
   readonly owner: pg.Client
   put(...notes: StoredNote[]): Promise<void>
-  quarantine(noteId: string, revision: number, reason: string, state?: QuarantineState): Promise<void>
+  /** @param record.decoded its bytes are the event of that revision, and do not only claim to be; default true */
+  quarantine(
+    noteId: string,
+    revision: number,
+    reason: string,
+    record?: { readonly state?: QuarantineState; readonly decoded?: boolean },
+  ): Promise<void>
   /** Progress of a generation: next offset per partition. */
   progress(nextOffsets: Record<number, number>, generation?: number): Promise<void>
   /** A watermark, as the watcher would write it that long ago. @returns its as_of in ISO form. */
@@ -71,14 +77,14 @@ export async function createScratchProjection(lab: Lab): Promise<ScratchProjecti
         ],
       )
     },
-    async quarantine(noteId, revision, reason, state = 'open') {
+    async quarantine(noteId, revision, reason, { state = 'open', decoded = true } = {}) {
       await owner.query(
         `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,
-           headers, note_id, revision, reason, explanation, state, resolved_at)
-         SELECT 'catalog', 1, $1, 1, 0, coalesce(max("offset"), 0) + 1, now(), '[]', $2, $3, $4, 'a test', $5::text,
+           headers, note_id, revision, decoded, reason, explanation, state, resolved_at)
+         SELECT 'catalog', 1, $1, 1, 0, coalesce(max("offset"), 0) + 1, now(), '[]', $2, $3, $6, $4, 'a test', $5::text,
            CASE WHEN $5 <> 'open' THEN now() END
          FROM quarantine.records`,
-        [TOPIC, noteId, revision, reason, state],
+        [TOPIC, noteId, revision, reason, state, decoded],
       )
     },
     async progress(nextOffsets, generation = 1) {

@@ -136,15 +136,32 @@ describe('GET /notes/{noteId}?minRevision=N', () => {
 
   test('a discarded record is said to never come; one that took effect after all counts as nothing', async () => {
     await projection.put({ noteId: 'settled', revision: 1 })
-    await projection.quarantine('settled', 3, 'malformed-avro', 'applied')
-    await projection.quarantine('settled', 3, 'malformed-avro', 'no-effect')
+    await projection.quarantine('settled', 3, 'rejected-by-database', { state: 'applied' })
+    await projection.quarantine('settled', 3, 'rejected-by-database', { state: 'no-effect' })
     const notYet = await api.get('/notes/settled?minRevision=3')
     expect([notYet.status, JSON.parse(notYet.text).quarantined]).toEqual([503, undefined])
-    await projection.quarantine('settled', 3, 'malformed-avro', 'discarded')
+    await projection.quarantine('settled', 3, 'rejected-by-database', { state: 'discarded' })
     const { status, text } = await api.get('/notes/settled?minRevision=3', WAIT)
     const json = JSON.parse(text)
-    expect([status, json.quarantined]).toMatchObject([503, { reason: 'malformed-avro', discarded: true }])
+    expect([status, json.quarantined]).toMatchObject([
+      503,
+      { reason: 'rejected-by-database', discarded: true },
+    ])
     expect(json.detail).toContain('discarded by an operator')
+  })
+
+  test('a record that only claims to be a revision says nothing about it, and ends no wait', async () => {
+    await projection.put({ noteId: 'claimed', revision: 1 })
+    const running = api.get('/notes/claimed?minRevision=99', WAIT)
+    await waitersAre(1)
+    for (const state of ['open', 'discarded'] as const) {
+      await projection.quarantine('claimed', 99, 'not-wire-format', { state, decoded: false })
+      const { status, text } = await api.get('/notes/claimed?minRevision=99')
+      expect([status, JSON.parse(text).quarantined]).toEqual([503, undefined])
+    }
+    expect(await waiters()).toBe(1)
+    await projection.put({ noteId: 'claimed', revision: 99 })
+    expect((await running).status).toBe(200)
   })
 
   test('beyond the cap a request is answered at once, and places come back when clients leave', async () => {
