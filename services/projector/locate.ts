@@ -15,7 +15,13 @@ export type Location = {
   readonly committed: Committed
   readonly compare: boolean
 }
-export type Located = Location | { readonly status: 'stop'; readonly alarm: Alarm }
+/** Why it does not go on, and the progress that this is about. */
+export type Stop = {
+  readonly status: 'stop'
+  readonly alarm: Alarm
+  readonly progress: Progress | undefined
+}
+export type Located = Location | Stop
 
 /**
  * Finds the position of one partition from the database and from Kafka, and begins it when it is new.
@@ -27,7 +33,7 @@ export async function locate(pool: Pool, facts: TopicFacts, groupId: string, pla
   const extent = await extentOf(facts, place)
   const progress = await readProgress(pool, place)
   const position = decidePosition(place, progress, extent)
-  if (position.status === 'stop') return position
+  if (position.status === 'stop') return { ...position, progress }
   if (progress !== undefined) {
     return { status: 'located', progress, extent, committed, compare: position.status === 'compare' }
   }

@@ -114,7 +114,7 @@ export class PartitionWorker<P extends Prepared> {
       try {
         const located = await locate(pool, facts, groupId, this.#place)
         if (located.status === 'located') return located
-        await this.#stopFor(located.alarm)
+        await this.#stopFor(located.alarm, located.progress)
       } catch (error) {
         await this.#condition.waitAfter(error, attempt)
       }
@@ -122,8 +122,8 @@ export class PartitionWorker<P extends Prepared> {
     return undefined
   }
 
-  async #stopFor(alarm: Alarm): Promise<void> {
-    await recordStop(this.#parts.pool, this.#place, alarm).catch((err: unknown) =>
+  async #stopFor(alarm: Alarm, progress: Location['progress'] | undefined): Promise<void> {
+    await recordStop(this.#parts.pool, this.#place, alarm, progress).catch((err: unknown) =>
       this.#parts.observer.warn('a stopped partition could not be recorded', { err }),
     )
     await this.#condition.stopFor(alarm)
@@ -188,7 +188,7 @@ export class PartitionWorker<P extends Prepared> {
     const alarm = compareLast(this.#place, progress, extent, found)
     if (alarm) {
       this.#parts.member.hold(this.#place.partition)
-      await this.#stopFor(alarm)
+      await this.#stopFor(alarm, progress)
     }
     return alarm !== undefined
   }

@@ -1,18 +1,19 @@
 import { inTransaction, type Pool, type PoolClient } from '../../../core/database.ts'
 import type { TopicState } from '../../../core/kafka/topic-facts.ts'
-import { type ConsumerName, decidePosition, type Extent } from '../../../core/position.ts'
+import type { ConsumerName, Extent } from '../../../core/position.ts'
+import { Problem } from '../../../core/problem.ts'
 import { recordFinished, recordRequested } from '../actions/record.ts'
 import type { Accepted, AcceptedPositions } from './contract.ts'
 import { extentOf } from './list.ts'
-import { lockProgress, readLiveGeneration, readStopped, type StoredProgress } from './read.ts'
+import { lockProgress, readLiveGeneration, readStopped, type StoredProgress, stoppedOf } from './read.ts'
 
 export type AcceptRequest = {
   readonly consumer: ConsumerName
   /** undefined: every one that is stopped. */
   readonly partition: number | undefined
   readonly topic: string
-  /** As Kafka has it now. */
-  readonly found: TopicState
+  /** Asks Kafka what it has. @throws Problem */
+  readonly askKafka: () => Promise<TopicState>
   readonly principal: string
   readonly reason: string
 }
@@ -20,12 +21,22 @@ export type AcceptRequest = {
 /**
  * Takes what Kafka has now for stopped partitions: each goes on from its first record there, in a new
  * incarnation. Nothing is applied twice by that, because the inbox knows every event; what is gone is not
- * brought back. Recorded in the same transaction. A partition that is read on is left as it is.
+ * brought back. Recorded in the same transaction. Stopped is what the projector found and recorded, and nothing
+ * else: a partition that is read on is left as it is. Kafka is asked while progress stands still, so that what
+ * it has is never older than what is applied.
+ * @throws Problem `not-found` when the topic has no such partition, and what `askKafka` throws; then nothing is
+ *   recorded
  */
 export function acceptPositions(projection: Pool, request: AcceptRequest): Promise<AcceptedPositions> {
-  const { consumer, partition, topic, found, principal, reason } = request
+  const { consumer, partition, topic, askKafka, principal, reason } = request
   return inTransaction(projection, async (client) => {
     const generation = consumer === 'catalog' ? await readLiveGeneration(client) : 1
+    const progress = await lockProgress(client, consumer, generation, topic)
+    const stopped = await readStopped(client, topic)
+    const found = await askKafka()
+    if (partition !== undefined && !found.partitions.has(partition)) {
+      throw new Problem('not-found', `${topic} has no partition ${partition}.`)
+    }
     const actionId = await recordRequested(client, {
       action: 'positions.accept',
       target: partition === undefined ? consumer : `${consumer} ${partition}`,
@@ -33,23 +44,18 @@ export function acceptPositions(projection: Pool, request: AcceptRequest): Promi
       reason,
       details: { topic, generation, topicId: found.topicId, clusterId: found.clusterId },
     })
-    const progress = await lockProgress(client, consumer, generation, topic)
-    const stopped = await readStopped(client, topic)
     const accepted: Accepted[] = []
     for (const each of found.partitions.keys()) {
       if (partition !== undefined && each !== partition) continue
       const extent = extentOf(found, each)
       const before = progress.find((row) => row.partition === each)
       const place = { consumer, generation, topic, partition: each }
-      const recorded = stopped.find(
-        (row) => row.consumer === consumer && row.generation === generation && row.partition === each,
-      )
-      const stopReason = recorded?.reason ?? (extent && stopReasonOf(place, before, extent))
-      if (!extent || !stopReason) continue
+      const recorded = stoppedOf(stopped, place, before)
+      if (!extent || !recorded) continue
       const incarnation = await goOn(client, place, before, extent)
       accepted.push({
         partition: each,
-        reason: stopReason,
+        reason: recorded.reason,
         before: before?.nextOffset ?? null,
         nextOffset: extent.earliest,
         incarnation,
@@ -66,15 +72,6 @@ type PlaceOf = {
   readonly generation: number
   readonly topic: string
   readonly partition: number
-}
-
-function stopReasonOf(
-  place: PlaceOf,
-  progress: StoredProgress | undefined,
-  extent: Extent,
-): string | undefined {
-  const position = decidePosition(place, progress, extent)
-  return position.status === 'stop' ? position.alarm.reason : undefined
 }
 
 /** @returns the incarnation from now on */

@@ -27,7 +27,8 @@ export const PartitionPosition = z
     reason: StopReasons.meta({ description: 'Why it is stopped.' }),
     explanation: z.string().nullable().meta({ description: 'For a person: what was found, what to run.' }),
     stoppedSince: z.iso.datetime().nullable().meta({
-      description: 'When the projector found it; null while only this answer says so.',
+      description:
+        'When the projector found it; null while only this answer says so: it cannot be accepted before.',
     }),
     incarnation: z.int().nullable().meta({ description: 'Which life of the topic progress is about.' }),
     nextOffset: Offset.nullable().meta({ description: 'Everything below it is applied. It alone decides.' }),
@@ -78,7 +79,9 @@ export type Accepted = z.infer<typeof Accepted>
 export const AcceptedPositions = z
   .object({
     actionId: z.uuid(),
-    status: z.enum(['done', 'no-effect']).meta({ description: 'no-effect: no such partition is stopped.' }),
+    status: z
+      .enum(['done', 'no-effect'])
+      .meta({ description: 'no-effect: the projector has found no such partition stopped.' }),
     consumer: Consumer,
     generation: z.int(),
     accepted: z.array(Accepted),

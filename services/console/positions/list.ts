@@ -1,7 +1,7 @@
 import type { TopicState } from '../../../core/kafka/topic-facts.ts'
 import { type ConsumerName, decidePosition, type Extent } from '../../../core/position.ts'
 import type { PartitionPosition } from './contract.ts'
-import type { Stopped, StoredProgress } from './read.ts'
+import { type Stopped, type StoredProgress, stoppedOf } from './read.ts'
 
 export type ConsumerFacts = {
   readonly consumer: ConsumerName
@@ -65,9 +65,7 @@ function stateOf(
   progress: StoredProgress | undefined,
   extent: Extent | undefined,
 ): Pick<PartitionPosition, 'state' | 'reason' | 'explanation' | 'stoppedSince'> {
-  const found = stopped.find(
-    (each) => each.consumer === consumer && each.generation === generation && each.partition === partition,
-  )
+  const found = stoppedOf(stopped, { consumer, generation, partition }, progress)
   if (found) {
     const { reason, message, since } = found
     return { state: 'stopped', reason, explanation: message, stoppedSince: since.toISOString() }

@@ -58,16 +58,41 @@ export type Stopped = Pick<Place, 'consumer' | 'generation' | 'partition'> & {
   readonly reason: StopReason
   readonly message: string
   readonly since: Date
+  /** Where progress stood; null: nothing was ever applied. */
+  readonly incarnation: number | null
+  readonly nextOffset: number | null
 }
 
 /** What the projector found stopped, and has not gone on with. */
 export async function readStopped(database: Pool | PoolClient, topic: string): Promise<Stopped[]> {
-  const { rows } = await database.query<Stopped>(
-    'SELECT consumer, generation, partition, reason, message, since FROM stopped_partitions WHERE topic = $1',
+  const { rows } = await database.query<Omit<Stopped, 'nextOffset'> & { next_offset: string | null }>(
+    `SELECT consumer, generation, partition, reason, message, since, incarnation, next_offset
+     FROM stopped_partitions WHERE topic = $1`,
     [topic],
   )
-  return rows
+  return rows.map(({ next_offset, ...row }) => ({
+    ...row,
+    nextOffset: next_offset === null ? null : Number(next_offset),
+  }))
 }
+
+/**
+ * What was recorded about a partition, as long as progress stands where it stood then. A finding that was
+ * written late, or stayed behind, is about something that was decided or has gone on.
+ */
+export const stoppedOf = (
+  stopped: readonly Stopped[],
+  { consumer, generation, partition }: Pick<Place, 'consumer' | 'generation' | 'partition'>,
+  progress: Pick<Progress, 'incarnation' | 'nextOffset'> | undefined,
+): Stopped | undefined =>
+  stopped.find(
+    (row) =>
+      row.consumer === consumer &&
+      row.generation === generation &&
+      row.partition === partition &&
+      row.incarnation === (progress?.incarnation ?? null) &&
+      row.nextOffset === (progress?.nextOffset ?? null),
+  )
 
 /** The generation that readers see. */
 export async function readLiveGeneration(database: Pool | PoolClient): Promise<number> {

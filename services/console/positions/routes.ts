@@ -34,11 +34,8 @@ export function positionRoutes(app: Express, admit: Admit, parts: Parts): void {
     .post(...admit, ...actionBody, async (req, res) => {
       const { consumer } = valid(AcceptParams, req.params)
       const { reason, partition } = actionOf(AcceptBody, req)
-      const found = await mustAnswer(topic, () => withFacts(parts, (facts) => facts.state()))
-      if (partition !== undefined && !found.partitions.has(partition)) {
-        throw new Problem('not-found', `${topic} has no partition ${partition}.`)
-      }
-      const request = { consumer, partition, topic, found, principal: principalOf(req).id, reason }
+      const askKafka = () => mustAnswer(topic, () => withFacts(parts, (facts) => facts.state()))
+      const request = { consumer, partition, topic, askKafka, principal: principalOf(req).id, reason }
       res.set('Cache-Control', CACHE_CONTROL).json(await acceptPositions(parts.projection, request))
     })
     .all(methodNotAllowed('POST'))
@@ -145,12 +142,12 @@ export const positionPaths: ZodOpenApiPathsObject = {
       operationId: 'acceptPositions',
       summary: 'Go on, in partitions that are stopped, from the first record that Kafka has now',
       description:
-        'Role operator. For a topic that was made anew, truncated or moved. Nothing is applied twice by it, and nothing that is gone comes back: look what is missing before and after.',
+        'Role operator. For a topic that was made anew, truncated or moved; of partitions that the projector has found stopped, which it does within seconds while it runs. Nothing is applied twice by it, and nothing that is gone comes back: look what is missing before and after.',
       requestParams: { path: AcceptParams },
       requestBody: { required: true, content: { 'application/json': { schema: AcceptBody } } },
       responses: {
         '200': jsonAnswer(
-          'What was accepted; nothing, when nothing was stopped.',
+          'What was accepted; nothing, when the projector has found nothing stopped.',
           AcceptedPositions,
           answerHeaders,
         ),

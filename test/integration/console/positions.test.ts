@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
@@ -55,7 +56,7 @@ test('every partition of every consumer, beside what Kafka has', async () => {
   expect(json.positions).toHaveLength(2 * PARTITIONS)
   expect(await catalogOf()).toMatchObject({
     generation: 1,
-    state: 'reading',
+    state: 'in-order',
     reason: null,
     nextOffset: 5,
     committedOffset: 5,
@@ -72,6 +73,43 @@ test('accepting what is read on changes nothing, and says so', async () => {
   const { status, json } = await api.ask('/positions/catalog/accept', { json: { reason: 'a try' } })
   expect([status, json.status, json.accepted]).toEqual([200, 'no-effect', []])
   expect(await catalogOf()).toMatchObject({ nextOffset: 5, incarnation: 1 })
+})
+
+test('a batch that is applied while an operator accepts is no contradiction, however far it goes', async () => {
+  await projector.end()
+  const batch = new pg.Client({ connectionString: stage.databaseUrl })
+  await batch.connect()
+  await batch.query('BEGIN; SELECT FROM catalog.progress FOR UPDATE')
+  const answer = api.ask('/positions/catalog/accept', { json: { reason: 'a try' } })
+  await waitFor('the decision waits for the batch', async () => {
+    const [row] = await stage.sql<{ count: number }>(
+      `SELECT count(*)::int FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    )
+    return (row?.count ?? 0) > 0
+  })
+  await publish(2)
+  await batch.query(`UPDATE catalog.progress SET next_offset = 7 WHERE partition = ${PARTITION}; COMMIT`)
+  await batch.end()
+  const { json } = await answer
+  expect([json.status, json.accepted]).toEqual(['no-effect', []])
+  expect(await catalogOf()).toMatchObject({ state: 'in-order', nextOffset: 7, incarnation: 1 })
+
+  await stage.sql('UPDATE catalog.progress SET next_offset = 5 WHERE partition = $1', [PARTITION])
+  projector = await stage.start()
+  await stage.caughtUp()
+})
+
+test('what was found stopped before it went on is over, also when its row was left behind', async () => {
+  await stage.sql(
+    `INSERT INTO stopped_partitions (consumer, generation, topic, partition, reason, message, incarnation, next_offset)
+     VALUES ('catalog', 1, $1, $2, 'topic-shorter', 'left behind', 1, 5)`,
+    [stage.topic, PARTITION],
+  )
+  expect(await catalogOf()).toMatchObject({ state: 'in-order', reason: null })
+  const { json } = await api.ask('/positions/catalog/accept', { json: { reason: 'a try' } })
+  expect([json.status, json.accepted]).toEqual(['no-effect', []])
+  await stage.sql('DELETE FROM stopped_partitions')
 })
 
 test('wrong consumers, partitions, bodies and roles are refused', async () => {
@@ -96,7 +134,7 @@ test('a topic that was made anew stops everything; accepted by a person, recorde
   await waitFor('every partition is stopped, and it is known since when', async () =>
     (await positions()).every(({ state, stoppedSince }) => state === 'stopped' && stoppedSince !== null),
   )
-  expect(await catalogOf()).toMatchObject({ reason: 'topic-recreated', nextOffset: 5, endOffset: 3 })
+  expect(await catalogOf()).toMatchObject({ reason: 'topic-recreated', nextOffset: 7, endOffset: 3 })
   expect(await countNotes()).toBe(before)
   const list = await notesctl(lab, ['positions'], { env: env() })
   expect(list.stdout).toContain(`notesctl positions accept catalog ${PARTITION} --reason`)
@@ -109,7 +147,7 @@ test('a topic that was made anew stops everything; accepted by a person, recorde
     { env: env() },
   )
   expect(one.accepted).toEqual([
-    { partition: PARTITION, reason: 'topic-recreated', before: 5, nextOffset: 0, incarnation: 2 },
+    { partition: PARTITION, reason: 'topic-recreated', before: 7, nextOffset: 0, incarnation: 2 },
   ])
   const recorded = await api.ask(`/actions/${one.actionId}`)
   expect(recorded.json).toMatchObject({
@@ -127,12 +165,12 @@ test('a topic that was made anew stops everything; accepted by a person, recorde
   await projector.ready()
   await stage.caughtUp()
   expect(await countNotes()).toBe((before ?? 0) + events.length)
-  expect((await positions()).map(({ state }) => state)).toEqual(Array(2 * PARTITIONS).fill('reading'))
+  expect((await positions()).map(({ state }) => state)).toEqual(Array(2 * PARTITIONS).fill('in-order'))
   const incarnations = await stage.sql(
     'SELECT incarnation, count(*)::int AS records FROM audit.records GROUP BY 1 ORDER BY 1',
   )
   expect(incarnations).toEqual([
-    { incarnation: 1, records: 5 },
+    { incarnation: 1, records: 7 },
     { incarnation: 2, records: 3 },
   ])
 })
