@@ -9,9 +9,9 @@ ALTER TABLE catalog.notes ADD PRIMARY KEY (generation, note_id) INCLUDE (revisio
 ALTER TABLE catalog.inbox DROP CONSTRAINT inbox_one_event_per_revision;
 ALTER TABLE catalog.inbox ADD CONSTRAINT inbox_one_event_per_revision
   UNIQUE (generation, note_id, revision) INCLUDE (event_id);
--- event_id as a key column: duplicates of an event then lie side by side.
+-- event_id and value_sha256 as key columns: duplicates of an event then lie side by side.
 DROP INDEX audit.records_by_note;
-CREATE INDEX records_by_note ON audit.records (note_id, revision, event_id);
+CREATE INDEX records_by_note ON audit.records (note_id, revision, event_id, value_sha256);
 
 -- Records that do not name all three: looked at one by one, since they fit no range.
 CREATE INDEX records_unnamed ON audit.records (event_id, note_id, revision)

@@ -12,7 +12,7 @@ ALTER TABLE outbox ALTER COLUMN note_id TYPE text COLLATE "C";
 
 -- The keys carry what a comparison reads, so that it need not touch bodies and envelopes.
 ALTER TABLE note_revisions ADD PRIMARY KEY (note_id, revision) INCLUDE (content_digest);
-ALTER TABLE outbox ADD PRIMARY KEY (note_id, revision) INCLUDE (event_id);
+ALTER TABLE outbox ADD PRIMARY KEY (note_id, revision) INCLUDE (event_id, envelope_sha256);
 ALTER TABLE note_revisions ADD FOREIGN KEY (note_id) REFERENCES notes;
 ALTER TABLE outbox ADD FOREIGN KEY (note_id, revision) REFERENCES note_revisions;
 

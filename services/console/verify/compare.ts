@@ -1,10 +1,11 @@
-import type { CatalogRow, EventKey, RevisionRow } from './rows.ts'
+import { recordedIntents } from './recorded.ts'
+import { type CatalogRow, type EventKey, eventKey, type RecordRow, type RevisionRow } from './rows.ts'
 
 /** Everything both sides hold of some notes. */
 export type Sides = {
   readonly revisions: readonly RevisionRow[]
   readonly catalog: readonly CatalogRow[]
-  readonly records: readonly EventKey[]
+  readonly records: readonly RecordRow[]
   readonly inbox: readonly EventKey[]
 }
 
@@ -46,8 +47,6 @@ export type Finding =
       readonly seenBy: readonly Ledger[]
     })
 
-const eventKey = ({ noteId, revision, eventId }: EventKey): string => `${noteId}:${revision}:${eventId}`
-
 /** The same finding in a later reading has the same key. */
 export function findingKey(finding: Finding): string {
   const { kind, noteId } = finding
@@ -75,10 +74,10 @@ export function findingsOf(sides: Sides): Finding[] {
 }
 
 function intentFindings({ revisions, records }: Sides): Finding[] {
-  const seen = new Set(records.map(eventKey))
+  const recorded = recordedIntents(revisions, records)
   return revisions.flatMap(({ noteId, revision, digest, eventId }): Finding[] => {
     if (eventId === null) return [{ kind: 'no-intent', noteId, revision, sourceDigest: digest }]
-    if (seen.has(eventKey({ noteId, revision, eventId }))) return []
+    if (recorded.has(eventKey({ noteId, revision, eventId }))) return []
     return [{ kind: 'no-record', noteId, revision, eventId }]
   })
 }
@@ -97,7 +96,7 @@ function unknownFindings({ revisions, records, inbox }: Sides): Finding[] {
       const key = eventKey(event)
       if (known.has(key)) continue
       const entry = unknown.get(key) ?? { event, seenBy: [] }
-      entry.seenBy.push(ledger)
+      if (!entry.seenBy.includes(ledger)) entry.seenBy.push(ledger)
       unknown.set(key, entry)
     }
   }

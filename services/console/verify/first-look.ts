@@ -96,9 +96,9 @@ async function compareRanges(
   })
   const [ours, theirs] = await Promise.all([atSource(), atProjection()])
   const numbers = new Set([
-    ...unequallyFilled(ours.revisions, ours.intents),
-    ...differingRanges(ours.intents, theirs.records),
-    ...differingRanges(ours.intents, theirs.inbox),
+    ...unequallyFilled(ours.revisions, ours.intents.events),
+    ...differingRanges(ours.intents.contents, theirs.records),
+    ...differingRanges(ours.intents.events, theirs.inbox),
     ...differingRanges(ours.notes, theirs.catalog),
   ])
   return {
@@ -106,7 +106,7 @@ async function compareRanges(
     compared: {
       notes: rowsIn(ours.notes),
       revisions: rowsIn(ours.revisions),
-      intents: rowsIn(ours.intents),
+      intents: rowsIn(ours.intents.events),
       recordedEvents: rowsIn(theirs.records),
       appliedEvents: rowsIn(theirs.inbox),
       catalogNotes: rowsIn(theirs.catalog),

@@ -2,8 +2,9 @@ import type { Pool } from '../../../core/database.ts'
 import { inCommitOrder } from './commit-order.ts'
 import { recordDigests } from './projection-digests.ts'
 import { differingRanges, type Range, rangesBetween } from './ranges.ts'
+import { recordedIntents } from './recorded.ts'
 import { type RevisionFacts, readRevisionFacts } from './revision-facts.ts'
-import { type EventKey, readRecords, readRevisions } from './rows.ts'
+import { type EventKey, eventKey, readRecords, readRevisions } from './rows.ts'
 import { onSnapshot } from './snapshot.ts'
 import { intentDigests, type Reader, readBounds } from './source-digests.ts'
 
@@ -19,8 +20,6 @@ export type MissingIntents = {
 
 /** Ranges opened at a time, so that what is held in memory stays small. */
 export const RANGES_AT_ONCE = 64
-
-const keyOf = ({ noteId, revision, eventId }: EventKey): string => `${noteId}:${revision}:${eventId}`
 
 /**
  * Finds the intents without a record in `audit`, from the rows themselves on both sides: a million notes take
@@ -40,7 +39,7 @@ export async function intentsWithoutRecord(
         intentDigests(source, ranges),
         recordDigests(projection, ranges),
       ])
-      const open = differingRanges(intents, records).flatMap((number) => ranges[number] ?? [])
+      const open = differingRanges(intents.contents, records).flatMap((number) => ranges[number] ?? [])
       const missing: EventKey[] = []
       for (let at = 0; at < open.length && missing.length <= limit; at += RANGES_AT_ONCE) {
         missing.push(...(await missingIn(source, projection, open.slice(at, at + RANGES_AT_ONCE))))
@@ -63,8 +62,8 @@ async function missingIn(source: Reader, projection: Reader, ranges: readonly Ra
     readRevisions(source, ranges, false),
     readRecords(projection, ranges),
   ])
-  const seen = new Set(records.map(keyOf))
+  const recorded = recordedIntents(revisions, records)
   return revisions
     .flatMap(({ noteId, revision, eventId }) => (eventId === null ? [] : [{ noteId, revision, eventId }]))
-    .filter((intent) => !seen.has(keyOf(intent)))
+    .filter((intent) => !recorded.has(eventKey(intent)))
 }

@@ -1,15 +1,16 @@
 import { digestsOf, type Range, type RangeDigests, rangeColumns } from './ranges.ts'
 import type { Reader } from './source-digests.ts'
 
-/** Every event of which audit has seen a record, once, however many records it has. */
+/** Every event of which audit has seen a record and what that held, once, however many records say the same. */
 export async function recordDigests(projection: Reader, ranges: readonly Range[]): Promise<RangeDigests> {
   const { rows } = await projection.query(
     `SELECT number::int - 1 AS range, digest.*
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS range (low, high, number),
      LATERAL (
        SELECT count(*)::int AS rows,
-              bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id, 0))::text AS hash
-       FROM (SELECT DISTINCT note_id, revision, event_id FROM audit.records
+              bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id || ':'
+                || coalesce(encode(value_sha256, 'hex'), ''), 0))::text AS hash
+       FROM (SELECT DISTINCT note_id, revision, event_id, value_sha256 FROM audit.records
              WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C"
                AND revision IS NOT NULL AND event_id IS NOT NULL) seen
      ) digest

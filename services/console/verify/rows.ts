@@ -4,12 +4,20 @@ import type { Reader } from './source-digests.ts'
 /** One event: what an outbox row, a record and an inbox row must agree on. */
 export type EventKey = { readonly noteId: string; readonly revision: number; readonly eventId: string }
 
+export const eventKey = ({ noteId, revision, eventId }: EventKey): string =>
+  `${noteId}:${revision}:${eventId}`
+
+/** A record, as audit saw it. `sha256` of its value, in hex; null when it had none. */
+export type RecordRow = EventKey & { readonly sha256: string | null }
+
 /** A canonical revision with its intent; eventId null: it has none. */
 export type RevisionRow = {
   readonly noteId: string
   readonly revision: number
   readonly digest: string
   readonly eventId: string | null
+  /** Of what a record of the intent holds, in hex; null when its envelope was pruned. */
+  readonly envelopeSha256: string | null
 }
 
 /** A note as the catalog shows it. */
@@ -29,22 +37,23 @@ export async function readRevisions(
 ): Promise<RevisionRow[]> {
   const { rows } = await source.query<RevisionRow>(
     `SELECT n.note_id AS "noteId", n.revision, ${digestColumn(deep)} AS digest,
-            (SELECT event_id FROM outbox o
-             WHERE o.note_id = n.note_id AND o.revision = n.revision) AS "eventId"
+            intent.event_id AS "eventId", encode(intent.envelope_sha256, 'hex') AS "envelopeSha256"
      FROM unnest($1::text[], $2::text[]) AS range (low, high),
      LATERAL (SELECT * FROM note_revisions
-              WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) n`,
+              WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) n
+     LEFT JOIN LATERAL (SELECT event_id, envelope_sha256 FROM outbox o
+                        WHERE o.note_id = n.note_id AND o.revision = n.revision OFFSET 0) intent ON true`,
     rangeColumns(ranges),
   )
   return rows
 }
 
-/** Events of these notes of which audit has seen a record, each once. */
-export async function readRecords(projection: Reader, ranges: readonly Range[]): Promise<EventKey[]> {
-  const { rows } = await projection.query<EventKey>(
-    `SELECT r.note_id AS "noteId", r.revision, r.event_id AS "eventId"
+/** Records of these notes that name an event; records that say the same once. */
+export async function readRecords(projection: Reader, ranges: readonly Range[]): Promise<RecordRow[]> {
+  const { rows } = await projection.query<RecordRow>(
+    `SELECT r.note_id AS "noteId", r.revision, r.event_id AS "eventId", encode(r.value_sha256, 'hex') AS sha256
      FROM unnest($1::text[], $2::text[]) AS range (low, high),
-     LATERAL (SELECT DISTINCT note_id, revision, event_id FROM audit.records
+     LATERAL (SELECT DISTINCT note_id, revision, event_id, value_sha256 FROM audit.records
               WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C"
                 AND revision IS NOT NULL AND event_id IS NOT NULL) r`,
     rangeColumns(ranges),

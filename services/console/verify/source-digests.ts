@@ -20,20 +20,34 @@ export async function readBounds(source: Reader): Promise<string[]> {
   return rows[0]?.bounds ?? []
 }
 
-/** Every intent: note, revision and event id of every outbox row. */
-export async function intentDigests(source: Reader, ranges: readonly Range[]): Promise<RangeDigests> {
+export type IntentDigests = {
+  /** Note, revision and event id of every outbox row. */
+  readonly events: RangeDigests
+  /**
+   * The same with what a record of it holds. A range with an envelope that was pruned equals no range of
+   * records, and is opened.
+   */
+  readonly contents: RangeDigests
+}
+
+export async function intentDigests(source: Reader, ranges: readonly Range[]): Promise<IntentDigests> {
   const { rows } = await source.query(
     `SELECT number::int - 1 AS range, digest.*
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS range (low, high, number),
      LATERAL (
        SELECT count(*)::int AS rows,
-              bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id, 0))::text AS hash
+              bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id, 0))::text AS hash,
+              bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id || ':'
+                || coalesce(encode(envelope_sha256, 'hex'), 'pruned'), 0))::text AS contents
        FROM outbox WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C"
      ) digest
      WHERE rows > 0`,
     rangeColumns(ranges),
   )
-  return digestsOf(rows)
+  return {
+    events: digestsOf(rows),
+    contents: digestsOf(rows.map(({ range, rows, contents }) => ({ range, rows, hash: contents }))),
+  }
 }
 
 export type RevisionDigests = {

@@ -41,6 +41,27 @@ test('exactly the intents without a record are found, in the order of their comm
   expect(old.keys).toEqual([])
 })
 
+test('garbage in the name of an event is no record of it; the pruned envelope of another leaves only its name', async () => {
+  const garbage = 'ffffffffffff'
+  const [lost, carried, pruned] = [
+    await sides.save(uniqueNoteId()),
+    await sides.save(uniqueNoteId()),
+    await sides.save(uniqueNoteId()),
+  ]
+  await sides.record(lost, garbage)
+  await sides.record(carried, garbage)
+  await sides.record(carried)
+  await sides.record(pruned)
+  await sides.source.query('UPDATE outbox SET envelope = NULL, pruned_at = now() WHERE event_id = $1', [
+    pruned.eventId,
+  ])
+  const { keys } = await intentsWithoutRecord(sides.pools)
+  const missing = keys.map(({ eventId }) => eventId)
+  expect(missing).toContain(lost.eventId)
+  expect(missing).not.toContain(carried.eventId)
+  expect(missing).not.toContain(pruned.eventId)
+})
+
 test('a record that names another event for the same revision is no record of the intent', async () => {
   const saved = await sides.save(uniqueNoteId())
   const other = await sides.save(uniqueNoteId())

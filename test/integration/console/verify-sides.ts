@@ -6,6 +6,8 @@ import type { Lab } from '../../support/lab.ts'
 import { scratchProjection, scratchSource } from '../../support/scratch-database.ts'
 
 export const TOPIC = 'notes.revisions'
+/** Of every intent here, in hex. */
+const ENVELOPE = '000000000001'
 
 /**
  * A source and a projection that no relay joins: a test saves on one side and delivers to the other, as
@@ -55,8 +57,8 @@ export async function twoSides(lab: Lab) {
     if (options.withIntent ?? true)
       await source.query(
         `INSERT INTO outbox (note_id, revision, event_id, event_type, envelope, traceparent)
-         VALUES ($1, $2, $3, 'NoteRevised', '\\x000000000001', $4)`,
-        [noteId, revision, eventId, `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`],
+         VALUES ($1, $2, $3, 'NoteRevised', decode($4, 'hex'), $5)`,
+        [noteId, revision, eventId, ENVELOPE, `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`],
       )
     await source.query('COMMIT')
     return { noteId, revision, eventId }
@@ -65,12 +67,13 @@ export async function twoSides(lab: Lab) {
   type Saved = Awaited<ReturnType<typeof save>>
   let offset = 0
 
-  /** A row of audit.records, as of one more record. */
-  const record = (event: { [Key in keyof Saved]: Saved[Key] | null }) =>
+  /** A row of audit.records, as of one more record. @param value that it holds, in hex */
+  const record = (event: { [Key in keyof Saved]: Saved[Key] | null }, value = ENVELOPE) =>
     projection.query(
-      `INSERT INTO audit.records (incarnation, topic, partition, "offset", broker_time, operation, event_id, note_id, revision)
-       VALUES (1, $1, 0, $2, now(), 'c', $3, $4, $5)`,
-      [TOPIC, offset++, event.eventId, event.noteId, event.revision],
+      `INSERT INTO audit.records (incarnation, topic, partition, "offset", broker_time, operation, event_id, note_id,
+         revision, value_sha256)
+       VALUES (1, $1, 0, $2, now(), 'c', $3, $4, $5, sha256(decode($6, 'hex')))`,
+      [TOPIC, offset++, event.eventId, event.noteId, event.revision, value],
     )
 
   const inbox = (event: Saved) =>

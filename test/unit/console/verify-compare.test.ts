@@ -16,6 +16,8 @@ const equalSides = fc
         revision: index + 1,
         digest: `${noteId}-${index + 1}`,
         eventId: randomUUID(),
+        envelopeSha256: `envelope of ${noteId}-${index + 1}`,
+        sha256: `envelope of ${noteId}-${index + 1}`,
       })),
     )
     const newest = notes.flatMap(([noteId, last]) =>
@@ -64,6 +66,33 @@ test('one row taken away anywhere is found, and nothing else', () => {
   )
 })
 
+test('a record that names an event and holds other bytes is no record of it, and no difference beside the true one', () => {
+  fc.assert(
+    fc.property(equalSides, fc.nat(), fc.constantFrom('other', null), (sides, index, sha256) => {
+      const record = at(sides.records, index)
+      const forged = { ...record, sha256 }
+      expect(findingsOf({ ...sides, records: [forged, ...sides.records, forged] })).toEqual([])
+      const others = without(sides.records, index)
+      expect(short({ ...sides, records: [forged, ...others] })).toEqual([
+        ['no-record', record.noteId, record.revision],
+      ])
+      // Of a pruned envelope nobody knows the bytes: the name has to do.
+      const revisions = sides.revisions.map((row) =>
+        row.eventId === record.eventId ? { ...row, envelopeSha256: null } : row,
+      )
+      expect(findingsOf({ ...sides, revisions, records: [forged, ...others] })).toEqual([])
+    }),
+  )
+})
+
+test('an event that the source lacks is one finding, however many records name it', () => {
+  const event = { noteId: 'a', revision: 1, eventId: '00000000-0000-4000-8000-000000000000' }
+  const records = ['one', 'other'].map((sha256) => ({ ...event, sha256 }))
+  expect(findingsOf({ revisions: [], records, inbox: [event], catalog: [] })).toEqual([
+    { kind: 'record-unknown', ...event, seenBy: ['audit', 'catalog'] },
+  ])
+})
+
 test('a catalog row that is older, newer or other than the source is found as what it is', () => {
   fc.assert(
     fc.property(equalSides, fc.nat(), fc.constantFrom(-1, 0, 1), (sides, index, step) => {
@@ -83,6 +112,8 @@ test('a note that moved on while it was late is another finding; one that stands
     revision: number,
     digest: `${number}`,
     eventId: '00000000-0000-4000-8000-000000000000',
+    envelopeSha256: null,
+    sha256: null,
   })
   const late = (newest: number, shown: number) => {
     const revisions = Array.from({ length: newest }, (_, index) => revision(index + 1))
