@@ -1,18 +1,19 @@
 import { inTransaction, type Pool } from '../../core/database.ts'
-import type { EndOffsets } from '../../core/kafka/topics.ts'
 import type { Bound } from './bounds.ts'
+import type { Cursor, TopicEnds } from './walk.ts'
 
-/** Where a page of intents begins: after this one, in commit order as far as transaction ids tell it. */
-export type Cursor = { readonly transactionId: string; readonly eventId: string }
+/** An event, and what a record of it must hold; null when the envelope was pruned: its name has to do. */
+export type EventBytes = { readonly eventId: string; readonly envelopeSha256: Buffer | null }
 
-export type Intent = Cursor & {
-  readonly noteId: string
-  readonly revision: number
-  /** false: no slot was on record when it was written. */
-  readonly hadSlot: boolean
-  /** Is it covered by what the slot of its own incarnation is known to have confirmed? */
-  readonly isConfirmed: boolean
-}
+export type Intent = Cursor &
+  EventBytes & {
+    readonly noteId: string
+    readonly revision: number
+    /** false: no slot was on record when it was written. */
+    readonly hadSlot: boolean
+    /** Is it covered by what the slot of its own incarnation is known to have confirmed? */
+    readonly isConfirmed: boolean
+  }
 
 /** A record of the topic, as the audit consumer saw it. */
 export type SeenRecord = {
@@ -51,14 +52,16 @@ export async function readIntents(
   const { rows } = await source.query(
     `WITH slot AS MATERIALIZED (SELECT confirmed_snapshot, checked_snapshot FROM relay_slots WHERE incarnation = $1),
      own AS (
-       SELECT o.note_id, o.revision, o.event_id, o.relay_incarnation, o.transaction_id FROM outbox o
+       SELECT o.note_id, o.revision, o.event_id, o.relay_incarnation, o.transaction_id,
+              o.envelope_sha256 FROM outbox o
        WHERE o.relay_incarnation = $1 AND (o.transaction_id, o.event_id) > ($3::xid8, $4::uuid)
          AND o.transaction_id < pg_snapshot_xmax($2::pg_snapshot)
          AND pg_visible_in_snapshot(o.transaction_id, $2::pg_snapshot)
          AND NOT coalesce(pg_visible_in_snapshot(o.transaction_id, (SELECT checked_snapshot FROM slot)), false)
        ORDER BY o.transaction_id, o.event_id LIMIT $5
      ), without_slot AS (
-       SELECT o.note_id, o.revision, o.event_id, o.relay_incarnation, o.transaction_id FROM outbox o
+       SELECT o.note_id, o.revision, o.event_id, o.relay_incarnation, o.transaction_id,
+              o.envelope_sha256 FROM outbox o
        WHERE o.relay_incarnation IS NULL AND (o.transaction_id, o.event_id) > ($3::xid8, $4::uuid)
          AND $1 = (SELECT min(incarnation) FROM relay_slots)
          AND o.transaction_id < pg_snapshot_xmax($2::pg_snapshot)
@@ -67,7 +70,7 @@ export async function readIntents(
        ORDER BY o.transaction_id, o.event_id LIMIT $5
      )
      SELECT transaction_id::text AS "transactionId", event_id AS "eventId", note_id AS "noteId", revision,
-            relay_incarnation IS NOT NULL AS "hadSlot",
+            envelope_sha256 AS "envelopeSha256", relay_incarnation IS NOT NULL AS "hadSlot",
             relay_incarnation IS NOT NULL
               AND coalesce(pg_visible_in_snapshot(transaction_id, (SELECT confirmed_snapshot FROM slot)), false)
               AS "isConfirmed"
@@ -93,29 +96,43 @@ export async function findUnsettled(source: Pool, bound: Bound): Promise<number 
   return rows[0]?.incarnation
 }
 
-/** Has the audit consumer read the topic up to these ends? What it has no record of is then not in there. */
-export async function auditHasRead(projection: Pool, topic: string, ends: EndOffsets): Promise<boolean> {
+/**
+ * Has the audit consumer read this topic up to these ends? What it has no record of is then not in there.
+ * Progress in a topic of the same name that was there before says nothing.
+ */
+export async function auditHasRead(
+  projection: Pool,
+  topic: string,
+  { topicId, ends }: TopicEnds,
+): Promise<boolean> {
   const { rows } = await projection.query(
     `SELECT NOT EXISTS (
        SELECT FROM jsonb_each_text($2::jsonb) AS e(partition, end_offset)
        LEFT JOIN audit.progress p ON p.generation = 1 AND p.topic = $1 AND p.partition = e.partition::int
-       WHERE e.end_offset::bigint > coalesce(p.next_offset, 0)) AS has_read`,
-    [topic, JSON.stringify(ends)],
+       WHERE CASE WHEN p.partition IS NULL THEN e.end_offset::bigint > 0
+                  ELSE p.topic_id IS DISTINCT FROM $3::uuid OR p.next_offset < e.end_offset::bigint END) AS has_read`,
+    [topic, JSON.stringify(ends), topicId],
   )
   return rows[0].has_read
 }
 
-/** The newest record of each event that has one. */
+/**
+ * The newest record of each event that has one. Whoever may write to the topic can name any event in a header:
+ * a record counts only with the bytes of the intent.
+ */
 export async function findRecords(
   projection: Pool,
   topic: string,
-  eventIds: readonly string[],
+  events: readonly EventBytes[],
 ): Promise<ReadonlyMap<string, SeenRecord>> {
   const { rows } = await projection.query<SeenRecord>(
-    `SELECT DISTINCT ON (event_id) event_id AS "eventId", topic, partition, "offset"::text AS "offset", seen_at AS "seenAt"
-     FROM audit.records WHERE event_id = ANY ($1::uuid[]) AND topic = $2
-     ORDER BY event_id, incarnation DESC, seen_at DESC`,
-    [eventIds, topic],
+    `SELECT DISTINCT ON (event_id) event_id AS "eventId", r.topic, r.partition, r."offset"::text AS "offset",
+            r.seen_at AS "seenAt"
+     FROM unnest($1::uuid[], $2::bytea[]) AS intent (event_id, envelope_sha256)
+     JOIN audit.records r USING (event_id)
+     WHERE r.topic = $3 AND (intent.envelope_sha256 IS NULL OR r.value_sha256 = intent.envelope_sha256)
+     ORDER BY event_id, r.incarnation DESC, r.seen_at DESC`,
+    [events.map(({ eventId }) => eventId), events.map(({ envelopeSha256 }) => envelopeSha256), topic],
   )
   return new Map(rows.map((row) => [row.eventId, row]))
 }
@@ -179,11 +196,13 @@ export async function readSkipped(
   source: Pool,
   after: Cursor | undefined,
   limit: number,
-): Promise<readonly Cursor[]> {
+): Promise<readonly (Cursor & EventBytes)[]> {
   const { rows } = await source.query(
-    `SELECT transaction_id::text AS "transactionId", event_id AS "eventId" FROM relay_skipped
-     WHERE seen_at IS NULL AND (transaction_id, event_id) > ($1::xid8, $2::uuid)
-     ORDER BY transaction_id, event_id LIMIT $3`,
+    `SELECT k.transaction_id::text AS "transactionId", k.event_id AS "eventId",
+            o.envelope_sha256 AS "envelopeSha256"
+     FROM relay_skipped k JOIN outbox o USING (event_id)
+     WHERE k.seen_at IS NULL AND (k.transaction_id, k.event_id) > ($1::xid8, $2::uuid)
+     ORDER BY k.transaction_id, k.event_id LIMIT $3`,
     [after?.transactionId ?? '0', after?.eventId ?? NIL, limit],
   )
   return rows

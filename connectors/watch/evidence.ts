@@ -1,12 +1,10 @@
 import type { Pool } from '../../core/database.ts'
-import type { EndOffsets } from '../../core/kafka/topics.ts'
 import type { Logger } from '../../core/log.ts'
 import { ALLOWED_DELAY_MS } from '../../core/note.ts'
 import type { SourceFacts } from '../slot.ts'
 import type { Bound } from './bounds.ts'
 import {
   auditHasRead,
-  type Cursor,
   findRecords,
   findUnsettled,
   type Intent,
@@ -18,12 +16,14 @@ import {
   startOf,
 } from './evidence-sql.ts'
 import { recordProven } from './record.ts'
+import { type Cursor, isOutdated, standsTooLong, type TopicEnds, type Walk } from './walk.ts'
 
 /** How far the records prove or disprove what the relay is said to have brought. */
 export type Evidence = {
   /**
-   * Why positions of the slot prove nothing now, so that records have to; null while they do. Waiting is
-   * usual for seconds after the connector or PostgreSQL was restarted.
+   * Why positions of the slot prove nothing now, so that records have to, or why nobody has looked for a
+   * long time whether they are there; null while neither is so. Waiting is usual for seconds after the
+   * connector or PostgreSQL was restarted.
    */
   readonly waits: string | null
 }
@@ -35,16 +35,6 @@ export type EvidenceOptions = {
   readonly logger: Logger
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number
-}
-
-/** A way through the intents of one incarnation, up to a moment that the relay has passed. */
-type Walk = {
-  readonly incarnation: number
-  readonly bound: Bound
-  /** Ends of the topic, read after the relay had passed the moment. */
-  readonly ends: EndOffsets
-  readonly passedAtMs: number
-  readonly cursor: Cursor
 }
 
 const PAGE = 5_000
@@ -72,38 +62,44 @@ export class EvidenceCheck {
   }
 
   /**
-   * @param passed the newest moment that the relay has passed; `ends` were read after that
+   * @param passed the newest moment that the relay has passed; `topic` was read after that
    * @throws when a database is away: the same is tried again by the next call
    */
   async run(
     facts: SourceFacts,
     passed: Bound | undefined,
     isProof: boolean,
-    ends: EndOffsets,
+    topic: TopicEnds,
   ): Promise<Evidence> {
     if (facts.open.skipped) await this.#lookForSkipped()
-    if (!this.#walk && passed && this.#nowMs() >= this.#nextWalkAtMs) await this.#begin(facts, passed, ends)
+    if (this.#walk && isOutdated(this.#walk, facts, topic)) this.#walk = undefined
+    if (!this.#walk && passed && this.#nowMs() >= this.#nextWalkAtMs) await this.#begin(facts, passed, topic)
     const waits = this.#walk ? await this.#goOn(this.#walk) : undefined
-    return { waits: isProof ? null : (waits ?? whyNoProof(facts)) }
+    if (!isProof) return { waits: waits ?? whyNoProof(facts) }
+    const stands = this.#walk !== undefined && standsTooLong(this.#walk, this.#nowMs())
+    return { waits: stands ? (waits ?? null) : null }
   }
 
-  async #begin(facts: SourceFacts, passed: Bound, ends: EndOffsets): Promise<void> {
+  async #begin(facts: SourceFacts, passed: Bound, topic: TopicEnds): Promise<void> {
     const { source } = this.#options
     const unsettled = facts.open.unsettled ? await findUnsettled(source, passed) : undefined
     const incarnation = unsettled ?? passed.incarnation
     this.#walk = {
       incarnation,
       bound: passed,
-      ends,
+      topic,
       passedAtMs: this.#nowMs(),
+      movedAtMs: this.#nowMs(),
       cursor: await startOf(source, incarnation),
+      // While something is missing, no moment of this incarnation is confirmed.
+      isByName: incarnation !== passed.incarnation || facts.open.skippedNow,
     }
   }
 
   /** @returns what it waits for; undefined when it has come to its end. */
   async #goOn(walk: Walk): Promise<string | undefined> {
     const { source, projection, topic } = this.#options
-    if (!(await auditHasRead(projection, topic, walk.ends))) {
+    if (!(await auditHasRead(projection, topic, walk.topic))) {
       return 'the audit consumer has not read the topic to its end yet'
     }
     const untilMs = this.#nowMs() + BUDGET_MS
@@ -119,11 +115,17 @@ export class EvidenceCheck {
       const last = intents.at(-1)
       if (!last || intents.length < PAGE) break
       cursor = last
-      this.#walk = { ...walk, cursor }
+      this.#walk = { ...walk, cursor, movedAtMs: this.#nowMs() }
       if (this.#nowMs() >= untilMs) return 'intents are being looked up among the records'
     }
+    const isPresent = walk.incarnation === walk.bound.incarnation
+    const isProven = isPresent && (await recordProven(source, walk.bound))
+    if (!isProven && !walk.isByName) {
+      // Something turned out missing on the way, so no snapshot proves what is there.
+      this.#walk = { ...walk, isByName: true, cursor: await startOf(source, walk.incarnation) }
+      return 'some intents have no record'
+    }
     await recordChecked(source, walk.incarnation, walk.bound)
-    if (walk.incarnation === walk.bound.incarnation) await recordProven(source, walk.bound)
     this.#walk = undefined
     this.#nextWalkAtMs = this.#nowMs() + PAUSE_MS
     return undefined
@@ -133,16 +135,11 @@ export class EvidenceCheck {
   async #lookUp(walk: Walk, intents: readonly Intent[]): Promise<boolean> {
     if (intents.length === 0) return true
     const { source, projection, topic, logger } = this.#options
-    const found = await findRecords(
-      projection,
-      topic,
-      intents.map(({ eventId }) => eventId),
-    )
+    const found = await findRecords(projection, topic, intents)
     const missing = intents.filter(({ eventId }) => !found.has(eventId))
     if (missing.length > 0 && this.#nowMs() < walk.passedAtMs + ALLOWED_DELAY_MS.commitToBroker) return false
     // What the present slot brought is proven by its snapshot; only the rest needs its record by name.
-    const isPresent = walk.incarnation === walk.bound.incarnation
-    const named = intents.filter(({ hadSlot, isConfirmed }) => (isPresent ? !hadSlot : !isConfirmed))
+    const named = intents.filter(({ hadSlot, isConfirmed }) => (walk.isByName ? !isConfirmed : !hadSlot))
     await recordSeen(
       source,
       named.flatMap(({ eventId }) => found.get(eventId) ?? []),
@@ -162,11 +159,7 @@ export class EvidenceCheck {
     const open = await readSkipped(source, this.#skippedCursor, PAGE)
     this.#skippedCursor = open.length < PAGE ? undefined : open.at(-1)
     if (open.length === 0) return
-    const found = await findRecords(
-      projection,
-      topic,
-      open.map(({ eventId }) => eventId),
-    )
+    const found = await findRecords(projection, topic, open)
     await recordSeen(source, [...found.values()])
   }
 }

@@ -19,8 +19,11 @@ export async function recordConfirmed(source: Pool, bound: Bound): Promise<boole
   return rowCount === 1
 }
 
-/** The same for a moment of which every intent has a record: from here on the positions of its holder prove. */
-export async function recordProven(source: Pool, bound: Bound): Promise<void> {
+/**
+ * The same for a moment of which every intent has a record: from here on the positions of its holder prove.
+ * @returns whether this moment, or a later one, is confirmed now
+ */
+export async function recordProven(source: Pool, bound: Bound): Promise<boolean> {
   await source.query(
     `UPDATE relay_slots
      SET confirmed_snapshot = $2::pg_snapshot, confirmed_lsn = $3::pg_lsn, confirmed_holder = $4,
@@ -31,16 +34,27 @@ export async function recordProven(source: Pool, bound: Bound): Promise<void> {
        AND NOT EXISTS (SELECT FROM relay_skipped WHERE incarnation = $1 AND seen_at IS NULL)`,
     [bound.incarnation, bound.snapshot, bound.lsn.text, bound.holder],
   )
+  const { rows } = await source.query(
+    `SELECT coalesce(confirmed_lsn >= $2::pg_lsn, false) AS is_confirmed FROM relay_slots WHERE incarnation = $1`,
+    [bound.incarnation, bound.lsn.text],
+  )
+  return rows[0]?.is_confirmed === true
 }
 
-export type Watermark = { readonly asOf: Date; readonly endOffsets: EndOffsets }
+export type Watermark = {
+  readonly asOf: Date
+  readonly endOffsets: EndOffsets
+  /** Of the topic that ends there: progress in another one of its name does not pass it. */
+  readonly topicId: string
+}
 
 export async function readNewestWatermark(projection: Pool, topic: string): Promise<Watermark | null> {
   const { rows } = await projection.query(
-    'SELECT as_of, end_offsets FROM freshness WHERE topic = $1 ORDER BY as_of DESC LIMIT 1',
+    'SELECT as_of, end_offsets, topic_id FROM freshness WHERE topic = $1 ORDER BY as_of DESC LIMIT 1',
     [topic],
   )
-  return rows[0] ? { asOf: rows[0].as_of, endOffsets: rows[0].end_offsets } : null
+  const [row] = rows
+  return row ? { asOf: row.as_of, endOffsets: row.end_offsets, topicId: row.topic_id } : null
 }
 
 /**
@@ -57,11 +71,12 @@ export function partitionsThatShrank(before: EndOffsets, now: EndOffsets): reado
 export async function recordWatermark(
   projection: Pool,
   topic: string,
-  { asOf, endOffsets }: Watermark,
+  { asOf, endOffsets, topicId }: Watermark,
 ): Promise<void> {
   await projection.query(
-    'INSERT INTO freshness (as_of, topic, end_offsets) VALUES ($1, $2, $3) ON CONFLICT (as_of) DO NOTHING',
-    [asOf, topic, JSON.stringify(endOffsets)],
+    `INSERT INTO freshness (as_of, topic, topic_id, end_offsets) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (as_of) DO NOTHING`,
+    [asOf, topic, topicId, JSON.stringify(endOffsets)],
   )
 }
 
@@ -79,7 +94,8 @@ export async function trimWatermarks(projection: Pool, topic: string): Promise<v
          LEFT JOIN catalog.progress p
            ON p.topic = f.topic AND p.partition = e.partition::int
           AND p.generation = (SELECT generation FROM catalog.live_generation)
-         WHERE e.end_offset::bigint > coalesce(p.next_offset, 0))
+         WHERE CASE WHEN p.partition IS NULL THEN e.end_offset::bigint > 0
+                    ELSE p.topic_id IS DISTINCT FROM f.topic_id OR p.next_offset < e.end_offset::bigint END)
      ), numbered AS (
        SELECT as_of, row_number() OVER (PARTITION BY date_trunc('minute', as_of) ORDER BY as_of DESC) AS nth
        FROM freshness WHERE topic = $1 AND as_of < now() - interval '10 minutes'

@@ -1,6 +1,6 @@
 import type { Pool } from '../../core/database.ts'
 import type { TopicIdentityReader } from '../../core/kafka/topic-identity.ts'
-import type { EndOffsetReader, EndOffsets } from '../../core/kafka/topics.ts'
+import type { EndOffsetReader } from '../../core/kafka/topics.ts'
 import type { Logger } from '../../core/log.ts'
 import { readSourceFacts, type SourceFacts, slotFaultOf } from '../slot.ts'
 import { type Heartbeat, type Memory, NOTHING_REMEMBERED, remember, type Step } from './bounds.ts'
@@ -15,6 +15,7 @@ import {
   trimWatermarks,
 } from './record.ts'
 import { readTopic } from './topic.ts'
+import type { TopicEnds } from './walk.ts'
 
 export type WatermarkOptions = {
   readonly source: Pool
@@ -41,6 +42,7 @@ export class WatermarkTick {
   #memory: Memory = NOTHING_REMEMBERED
   /** Confirmed and not yet written as a watermark, because Kafka or the projection was away. */
   #due: Heartbeat | undefined
+  #topicId: string | undefined
   #trimAtMs = 0
 
   constructor(options: WatermarkOptions) {
@@ -59,10 +61,11 @@ export class WatermarkTick {
       ends.status === 'read' ? partitionsThatShrank(lastRead(newest)?.endOffsets ?? {}, ends.value) : []
     const seen = { source, kafka: ends, projection: newest, shrunkPartitions }
     const isInOrder = ends.status === 'read' && newest.status === 'read' && shrunkPartitions.length === 0
-    if (!isInOrder || !(await this.#isRecordedTopic())) return { ...seen, evidence: NO_EVIDENCE }
-    const evidence = await this.#lookUp(observed, ends.value)
+    const topicId = isInOrder ? await this.#recordedTopicId() : undefined
+    if (!isInOrder || topicId === undefined) return { ...seen, evidence: NO_EVIDENCE }
+    const evidence = await this.#lookUp(observed, { topicId, ends: ends.value })
     if (!this.#due) return { ...seen, evidence }
-    const watermark = { asOf: this.#due.at, endOffsets: ends.value }
+    const watermark = { asOf: this.#due.at, endOffsets: ends.value, topicId }
     const written = await timed(async () => {
       await recordWatermark(projection, topic, watermark)
       return watermark
@@ -86,21 +89,27 @@ export class WatermarkTick {
     return { facts, step }
   }
 
-  /** Asked after the ends were read: a topic that was made anew has ends that prove nothing of the one before. */
-  async #isRecordedTopic(): Promise<boolean> {
+  /**
+   * Asked after the ends were read: a topic that was made anew has ends that prove nothing of the one before.
+   * Of one that was accepted since the tick before, these ends may still be those of the one before.
+   */
+  async #recordedTopicId(): Promise<string | undefined> {
     const { projection, identity, topic } = this.#options
     const reading = await timed(() => readTopic(projection, identity, topic), this.#failed('topic'))
     const { found, recorded } = lastRead(reading) ?? { found: null, recorded: null }
-    return found !== null && found.topicId === recorded?.topicId
+    const topicId = found && found.topicId === recorded?.topicId ? found.topicId : undefined
+    const isKnown = topicId === this.#topicId
+    this.#topicId = topicId
+    return isKnown ? topicId : undefined
   }
 
   async #lookUp(
     observed: Timed<{ readonly facts: SourceFacts; readonly step: Step }>,
-    ends: EndOffsets,
+    topic: TopicEnds,
   ): Promise<Observation['evidence']> {
     if (observed.status !== 'read') return NO_EVIDENCE
     const { facts, step } = observed.value
-    return timed(() => this.#evidence.run(facts, step.passed, step.isProof, ends), this.#failed('records'))
+    return timed(() => this.#evidence.run(facts, step.passed, step.isProof, topic), this.#failed('records'))
   }
 
   async #trim(): Promise<void> {

@@ -29,6 +29,10 @@ CREATE TABLE public.relay_topics (
   recorded_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
+-- Watermarks of before do not say of which topic: the watcher writes one that does within seconds.
+DELETE FROM public.freshness;
+ALTER TABLE public.freshness ADD COLUMN topic_id uuid NOT NULL;
+
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.relay_incidents TO projection_watcher;
 GRANT SELECT, INSERT ON public.relay_topics TO projection_watcher;
 GRANT SELECT ON public.relay_incidents, public.relay_topics TO projection_operator, projection_verifier;

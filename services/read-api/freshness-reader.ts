@@ -18,13 +18,15 @@ const READ_FRESHNESS = `
          extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms,
          (SELECT coalesce(json_agg(w ORDER BY w.as_of), '[]') FROM (
             SELECT as_of, floor(extract(epoch FROM as_of) * 1000) AS as_of_ms,
-                   extract(epoch FROM observed_at) * 1000 AS observed_at_ms, end_offsets
+                   extract(epoch FROM observed_at) * 1000 AS observed_at_ms, topic_id, end_offsets
             FROM public.freshness WHERE topic = $1 AND as_of >= $2::timestamptz
             ORDER BY as_of LIMIT $3) w) AS page,
          (SELECT json_build_object('as_of', as_of, 'as_of_ms', floor(extract(epoch FROM as_of) * 1000),
-                   'observed_at_ms', extract(epoch FROM observed_at) * 1000, 'end_offsets', end_offsets)
+                   'observed_at_ms', extract(epoch FROM observed_at) * 1000, 'topic_id', topic_id,
+                   'end_offsets', end_offsets)
             FROM public.freshness WHERE topic = $1 ORDER BY as_of DESC LIMIT 1) AS newest,
-         (SELECT coalesce(json_agg(json_build_object('partition', p.partition, 'next_offset', p.next_offset::text)), '[]')
+         (SELECT coalesce(json_agg(json_build_object('partition', p.partition, 'next_offset', p.next_offset::text,
+                   'topic_id', p.topic_id)), '[]')
             FROM catalog.progress p WHERE p.generation = live.generation AND p.topic = $1) AS progress
   FROM catalog.live_generation live`
 
@@ -32,6 +34,7 @@ type WatermarkRow = {
   readonly as_of: string
   readonly as_of_ms: number
   readonly observed_at_ms: number
+  readonly topic_id: string
   readonly end_offsets: Readonly<Record<string, string | number>>
 }
 type FreshnessRow = {
@@ -39,13 +42,14 @@ type FreshnessRow = {
   readonly now_ms: number
   readonly page: readonly WatermarkRow[]
   readonly newest: WatermarkRow | null
-  readonly progress: readonly { partition: number; next_offset: string }[]
+  readonly progress: readonly { partition: number; next_offset: string; topic_id: string | null }[]
 }
 
 const watermarkOf = (row: WatermarkRow): Watermark & { key: string } => ({
   key: row.as_of,
   asOfMs: row.as_of_ms,
   observedAtMs: row.observed_at_ms,
+  topicId: row.topic_id,
   endOffsets: new Map(
     Object.entries(row.end_offsets).map(([partition, end]) => [Number(partition), BigInt(end)]),
   ),
@@ -112,7 +116,12 @@ export class FreshnessReader {
     })
     const row = rows[0]
     if (!row) throw new Error('catalog.live_generation has no row')
-    const progress: Progress = new Map(row.progress.map((item) => [item.partition, BigInt(item.next_offset)]))
+    const progress: Progress = new Map(
+      row.progress.map(({ partition, next_offset, topic_id }) => [
+        partition,
+        { nextOffset: BigInt(next_offset), topicId: topic_id },
+      ]),
+    )
     const page = row.page.map(watermarkOf)
     const passed = newestPassed(page, progress)
     if (passed) this.#bound = passed.key

@@ -4,16 +4,21 @@ import { ALLOWED_DELAY_MS } from '../../core/note.ts'
 export type Watermark = {
   readonly asOfMs: number
   readonly observedAtMs: number
+  /** Kafka's id of the topic that ends there: one made anew under the same name has another. */
+  readonly topicId: string
   /** Per partition the offset the next record will get. */
   readonly endOffsets: ReadonlyMap<number, bigint>
 }
 
-/** How far the live catalog generation is: per partition the next offset. */
-export type Progress = ReadonlyMap<number, bigint>
+/** How far the live catalog generation is: per partition the next offset, and in which topic; null: not known. */
+export type Progress = ReadonlyMap<number, { readonly nextOffset: bigint; readonly topicId: string | null }>
 
-/** A partition that was empty needs no progress. */
-const hasPassed = (watermark: Watermark, progress: Progress): boolean =>
-  [...watermark.endOffsets].every(([partition, end]) => (progress.get(partition) ?? 0n) >= end)
+/** A partition that was empty needs no progress; progress in another topic of that name passes nothing. */
+const hasPassed = ({ endOffsets, topicId }: Watermark, progress: Progress): boolean =>
+  [...endOffsets].every(([partition, end]) => {
+    const own = progress.get(partition)
+    return own ? own.topicId === topicId && own.nextOffset >= end : end === 0n
+  })
 
 /**
  * The newest watermark the catalog has passed, with every older one passed too: behind a watermark that
@@ -40,7 +45,8 @@ export const asOf = (watermarks: readonly Watermark[], progress: Progress): numb
 export function recordsBehind(newest: Watermark, progress: Progress): number {
   let behind = 0n
   for (const [partition, end] of newest.endOffsets) {
-    const next = progress.get(partition) ?? 0n
+    const own = progress.get(partition)
+    const next = own?.topicId === newest.topicId ? own.nextOffset : 0n
     if (next < end) behind += end - next
   }
   return Number(behind)

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSourceFacts } from '../../../connectors/slot.ts'
 import type { Bound } from '../../../connectors/watch/bounds.ts'
 import { EvidenceCheck } from '../../../connectors/watch/evidence.ts'
+import { type TopicEnds, WALK_STANDS_MS } from '../../../connectors/watch/walk.ts'
 import { createPool, type Pool } from '../../../core/database.ts'
 import { createLogger } from '../../../core/log.ts'
 import { useLab } from '../../support/lab.ts'
@@ -12,7 +13,10 @@ import { type ScratchDatabase, scratchProjection, scratchSource } from '../../su
 const lab = useLab()
 const TOPIC = 'notes.revisions'
 const SLOT = 'never_made'
-const ENDS = { '0': '100' }
+const TOPIC_ID: string = randomUUID()
+const ENDS: TopicEnds = { topicId: TOPIC_ID, ends: { '0': '100' } }
+/** Of every intent here, in hex. */
+const ENVELOPE = '000000000102'
 
 let source: Awaited<ReturnType<typeof scratchSource>>
 let projection: ScratchDatabase<string>
@@ -50,25 +54,27 @@ async function commitIntents(client: pg.Client, count: number): Promise<string[]
   )
   const { rows } = await client.query(
     `INSERT INTO outbox (note_id, revision, event_id, event_type, envelope, traceparent)
-     SELECT $1, n, gen_random_uuid(), 'NoteRevised', '\\x000000000102'::bytea, '00-' || repeat('a', 32) || '-' || repeat('b', 16) || '-01'
+     SELECT $1, n, gen_random_uuid(), 'NoteRevised', decode('${ENVELOPE}', 'hex'), '00-' || repeat('a', 32) || '-' || repeat('b', 16) || '-01'
      FROM generate_series(1, $2::int) n RETURNING event_id`,
     [noteId, count],
   )
   return rows.map(({ event_id }) => event_id)
 }
-/** What audit writes when it sees their records. */
-const see = (eventIds: readonly string[]) =>
+/** What audit writes when it sees records that name them. @param value that each holds, in hex */
+const see = (eventIds: readonly string[], value = ENVELOPE) =>
   projectionOwner.query(
-    `INSERT INTO audit.records (incarnation, topic, partition, "offset", broker_time, event_id)
-     SELECT 1, $2, 0, coalesce((SELECT max("offset") FROM audit.records), 0) + n, now(), event_id
+    `INSERT INTO audit.records (incarnation, topic, partition, "offset", broker_time, event_id, value_sha256)
+     SELECT 1, $2, 0, coalesce((SELECT max("offset") FROM audit.records), 0) + n, now(), event_id,
+            sha256(decode($3, 'hex'))
      FROM unnest($1::uuid[]) WITH ORDINALITY AS e(event_id, n)`,
-    [eventIds, TOPIC],
+    [eventIds, TOPIC, value],
   )
-const auditReads = (nextOffset: number) =>
+const auditReads = (nextOffset: number, topicId = TOPIC_ID) =>
   projectionOwner.query(
-    `INSERT INTO audit.progress (topic, partition, next_offset, cluster_id) VALUES ($1, 0, $2, 'c')
-     ON CONFLICT (generation, topic, partition) DO UPDATE SET next_offset = $2`,
-    [TOPIC, nextOffset],
+    `INSERT INTO audit.progress (topic, topic_id, partition, next_offset, cluster_id) VALUES ($1, $3, 0, $2, 'c')
+     ON CONFLICT (generation, topic, partition) DO UPDATE
+     SET next_offset = $2, topic_id = $3, incarnation = progress.incarnation + 1`,
+    [TOPIC, nextOffset, topicId],
   )
 const recordSlot = (identity: string) =>
   owner.query(
@@ -119,11 +125,16 @@ const newCheck = () =>
     nowMs: () => nowMs,
   })
 /** Calls it as the watcher does until it waits for nothing more of its own, or `times` are over. */
-async function run(check: EvidenceCheck, at: Awaited<ReturnType<typeof passedNow>>, times = 1) {
+async function run(
+  check: EvidenceCheck,
+  at: Awaited<ReturnType<typeof passedNow>>,
+  times = 1,
+  { topic = ENDS, isProof = false } = {},
+) {
   let waits: string | null = null
   for (let n = 0; n < times; n++) {
     nowMs += 1_000
-    waits = (await check.run((await passedNow()).facts, at.bound, false, ENDS)).waits
+    waits = (await check.run((await passedNow()).facts, at.bound, isProof, topic)).waits
   }
   return waits
 }
@@ -162,12 +173,78 @@ describe('the check among the records', () => {
     expect(await listed('relay_skipped', [...there, ...missing])).toBe(2)
     expect(await covers(there)).toBe(0)
 
+    // Whoever may write to the topic can name any event.
+    await see(missing, 'ff')
+    await run(check, at, 2)
+    expect(await listed('relay_skipped', missing)).toBe(2)
+    expect(await listed('relay_records_seen', missing)).toBe(0)
+
     await see(missing)
     await run(check, at)
     expect(await listed('relay_skipped', missing)).toBe(0)
     expect(await listed('relay_records_seen', missing)).toBe(2)
     await run(check, await passedNow('2/2/2'), 2)
     expect(await covers([...there, ...missing])).toBe(7)
+  })
+
+  it('says so when nobody reads for long what the slot goes on confirming', async () => {
+    await auditReads(99)
+    const check = newCheck()
+    const at = await passedNow('2/2/2')
+    const waited = { isProof: true }
+    expect(await run(check, at, WALK_STANDS_MS / 1_000, waited)).toBe(null)
+    expect(await run(check, at, 2, waited)).toMatch(/has not read the topic/)
+    await auditReads(100)
+    expect(await run(check, at, 1, waited)).toBe(null)
+  })
+
+  it('begins anew when the topic is another one, and finds there what is gone', async () => {
+    const [seen, gone] = [await commitIntents(owner, 1), await commitIntents(owner, 1)]
+    const anew: TopicEnds = { topicId: randomUUID(), ends: { '0': '3' } }
+    await see(seen)
+    await auditReads(99)
+    const check = newCheck()
+    expect(await run(check, await passedNow('2/2/2'), 2)).toMatch(/has not read the topic/)
+    // Far enough by its number, in the topic before.
+    await run(check, await passedNow('2/2/2'), 8, { topic: anew })
+    expect(await listed('relay_skipped', gone)).toBe(0)
+
+    await auditReads(3, anew.topicId)
+    await run(check, await passedNow('2/2/2'), 8, { topic: anew })
+    expect(await listed('relay_skipped', seen)).toBe(0)
+    expect(await listed('relay_skipped', gone)).toBe(1)
+    await see(gone)
+    await run(check, await passedNow('2/2/2'), 2, { topic: anew })
+    expect(await listed('relay_skipped', gone)).toBe(0)
+    await auditReads(100)
+  })
+
+  it('names what it finds while something else is missing: no snapshot covers it, also when the slot is made anew', async () => {
+    const missing = await commitIntents(owner, 1)
+    const check = newCheck()
+    await run(check, await passedNow('2/2/2'), 8)
+    expect(await listed('relay_skipped', missing)).toBe(1)
+
+    const later = await commitIntents(owner, 3)
+    await see(later)
+    await run(check, await passedNow('2/2/2'), 2)
+    expect(await covers(later)).toBe(0)
+    expect(await listed('relay_records_seen', later)).toBe(3)
+    await see(missing)
+    await run(check, await passedNow('2/2/2'), 2)
+  })
+
+  it('walks a second time, by name, through what came before the first one that was missing', async () => {
+    const there = await commitIntents(owner, 1)
+    const missing = await commitIntents(owner, 1)
+    await see(there)
+    const check = newCheck()
+    await run(check, await passedNow('2/2/2'), 12)
+    expect(await listed('relay_skipped', missing)).toBe(1)
+    expect(await covers(there)).toBe(0)
+    expect(await listed('relay_records_seen', there)).toBe(1)
+    await see(missing)
+    await run(check, await passedNow('2/2/2'), 2)
   })
 
   it('settles an earlier incarnation only when nobody can commit for it any more', async () => {

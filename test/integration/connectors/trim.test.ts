@@ -14,6 +14,7 @@ import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 
 const lab = useLab()
+const TOPIC_ID = randomUUID()
 const logger = createLogger('test', 'silent')
 const pool = (url: string) => createPool({ url, applicationName: 'test', size: 2 }, logger)
 const source = pool(lab.databases.source.notes_watcher)
@@ -36,12 +37,16 @@ function scratchTopic() {
   return {
     topic,
     put: (secondsAgo: number, end: number) =>
-      recordWatermark(projection, topic, { asOf: at(secondsAgo), endOffsets: { 0: String(end) } }),
-    passed: (nextOffset: number) =>
+      recordWatermark(projection, topic, {
+        asOf: at(secondsAgo),
+        endOffsets: { 0: String(end) },
+        topicId: TOPIC_ID,
+      }),
+    passed: (nextOffset: number, topicId = TOPIC_ID) =>
       projectionOwner.query(
-        `INSERT INTO catalog.progress (generation, topic, partition, next_offset, cluster_id)
-         VALUES (1, $1, 0, $2, 'test')`,
-        [topic, nextOffset],
+        `INSERT INTO catalog.progress (generation, topic, topic_id, partition, next_offset, cluster_id)
+         VALUES (1, $1, $3, 0, $2, 'test')`,
+        [topic, nextOffset, topicId],
       ),
     secondsAgo: async () => {
       const { rows } = await projection.query(
@@ -87,6 +92,17 @@ describe('trimming watermarks', () => {
     await scratch.passed(1)
     await trimWatermarks(projection, scratch.topic)
     expect(await scratch.secondsAgo()).toEqual([5, expect.any(Number), day + 100])
+    await scratch.drop()
+  })
+})
+
+describe('trimming watermarks of a topic that was made anew', () => {
+  it('takes none for passed that the catalog passed only in the topic before', async () => {
+    const scratch = scratchTopic()
+    for (const secondsAgo of [20, 10]) await scratch.put(secondsAgo, 1)
+    await scratch.passed(9, randomUUID())
+    await trimWatermarks(projection, scratch.topic)
+    expect(await scratch.secondsAgo()).toEqual([10, 20])
     await scratch.drop()
   })
 })

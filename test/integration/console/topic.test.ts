@@ -37,7 +37,10 @@ test('a topic is accepted once, with what was said about the one before deleted,
     before,
     'c',
   ])
-  await sql(`INSERT INTO freshness (as_of, topic, end_offsets) VALUES (now(), $1, '{"0": "5"}')`, [topic])
+  await sql(
+    `INSERT INTO freshness (as_of, topic, topic_id, end_offsets) VALUES (now(), $1, gen_random_uuid(), '{"0": "5"}')`,
+    [topic],
+  )
 
   const { status, json } = await accept('made anew by mistake')
   expect(status).toBe(200)
@@ -54,10 +57,16 @@ test('a topic is accepted once, with what was said about the one before deleted,
     status: 'done',
   })
 
-  await sql(`INSERT INTO freshness (as_of, topic, end_offsets) VALUES (now(), $1, '{"0": "0"}')`, [topic])
+  await sql(
+    `INSERT INTO freshness (as_of, topic, topic_id, end_offsets) VALUES (now(), $1, gen_random_uuid(), '{"0": "0"}')`,
+    [topic],
+  )
   expect((await accept('again')).json).toMatchObject({ status: 'no-effect', watermarksDeleted: 0 })
   // The same topic, and yet it has lost records.
-  await sql(`INSERT INTO freshness (as_of, topic, end_offsets) VALUES (now(), $1, '{"0": "7"}')`, [topic])
+  await sql(
+    `INSERT INTO freshness (as_of, topic, topic_id, end_offsets) VALUES (now(), $1, gen_random_uuid(), '{"0": "7"}')`,
+    [topic],
+  )
   expect((await accept('records are gone')).json).toMatchObject({ status: 'done', watermarksDeleted: 2 })
 
   const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin()

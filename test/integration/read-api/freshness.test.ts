@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { useLab } from '../../support/lab.ts'
 import { waitFor } from '../../support/wait.ts'
 import { type ReadApi, startReadApi } from './read-api.ts'
-import { createScratchProjection, type ScratchProjection } from './scratch-projection.ts'
+import { createScratchProjection, type ScratchProjection, TOPIC_ID } from './scratch-projection.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 let projection: ScratchProjection
@@ -79,8 +79,8 @@ describe('freshness headers', () => {
 
   test('a day of watermarks piled up: the last passed one is found at once, then followed', async () => {
     await projection.owner.query(`
-      INSERT INTO public.freshness (as_of, topic, end_offsets, observed_at)
-      SELECT t, 'notes.revisions', jsonb_build_object('0', (n + 1)::text), t
+      INSERT INTO public.freshness (as_of, topic, topic_id, end_offsets, observed_at)
+      SELECT t, 'notes.revisions', '${TOPIC_ID}', jsonb_build_object('0', (n + 1)::text), t
       FROM (SELECT n, clock_timestamp() - make_interval(secs => 20000 - n) AS t FROM generate_series(0, 20000) n) w`)
     await projection.progress({ 0: 1 })
     const asOfAt = async (end: number) => {
@@ -105,6 +105,21 @@ describe('freshness headers', () => {
     await projection.owner.query('DELETE FROM catalog.progress')
     await projection.progress({ 0: 5 })
     await shows(before, 'current')
+  })
+
+  test('a topic made anew under the same name is not passed by progress in the one before, also while it is empty', async () => {
+    await projection.progress({ 0: 20 })
+    const anew = '22222222-2222-4222-8222-222222222222'
+    await projection.watermark(2, { 0: 0 }, anew)
+    await shows('unknown', 'unknown')
+    await projection.watermark(1, { 0: 1 }, anew)
+    await shows('unknown', 'unknown')
+    expect(await api.metric('projection_records_behind')).toBe(1)
+    // A person has accepted it for the catalog too, and that has read it.
+    await projection.owner.query(
+      `UPDATE catalog.progress SET topic_id = '${anew}', incarnation = 2, next_offset = 1`,
+    )
+    await waitFor('current', async () => (await freshnessOf())[1] === 'current')
   })
 
   test('watermarks of another topic say nothing', async () => {

@@ -5,6 +5,8 @@ import { migrateDatabase } from '../../../database/migrate.ts'
 import type { Lab } from '../../support/lab.ts'
 
 export const TOPIC = 'notes.revisions'
+/** Of the topic that progress and watermarks are about, when a test does not say. */
+export const TOPIC_ID = '11111111-1111-4111-8111-111111111111'
 
 export type QuarantineState = 'open' | 'applied' | 'no-effect' | 'discarded'
 
@@ -37,7 +39,7 @@ export type ScratchProjection = {
   /** Progress of a generation: next offset per partition. */
   progress(nextOffsets: Record<number, number>, generation?: number): Promise<void>
   /** A watermark, as the watcher would write it that long ago. @returns its as_of in ISO form. */
-  watermark(secondsAgo: number, endOffsets: Record<number, number>): Promise<string>
+  watermark(secondsAgo: number, endOffsets: Record<number, number>, topicId?: string): Promise<string>
   drop(): Promise<void>
 }
 
@@ -89,19 +91,19 @@ export async function createScratchProjection(lab: Lab): Promise<ScratchProjecti
     },
     async progress(nextOffsets, generation = 1) {
       await owner.query(
-        `INSERT INTO catalog.progress (generation, topic, partition, next_offset, cluster_id)
-         SELECT $1, $2, key::int, value::bigint, 'test' FROM jsonb_each_text($3)
+        `INSERT INTO catalog.progress (generation, topic, topic_id, partition, next_offset, cluster_id)
+         SELECT $1, $2, $4, key::int, value::bigint, 'test' FROM jsonb_each_text($3)
          ON CONFLICT (generation, topic, partition)
          DO UPDATE SET next_offset = excluded.next_offset, updated_at = clock_timestamp()`,
-        [generation, TOPIC, JSON.stringify(nextOffsets)],
+        [generation, TOPIC, JSON.stringify(nextOffsets), TOPIC_ID],
       )
     },
-    async watermark(secondsAgo, endOffsets) {
+    async watermark(secondsAgo, endOffsets, topicId = TOPIC_ID) {
       const { rows } = await owner.query(
-        `INSERT INTO public.freshness (as_of, topic, end_offsets, observed_at)
-         VALUES (clock_timestamp() - make_interval(secs => $1), $2, $3, clock_timestamp() - make_interval(secs => $1))
+        `INSERT INTO public.freshness (as_of, topic, topic_id, end_offsets, observed_at)
+         VALUES (clock_timestamp() - make_interval(secs => $1), $2, $4, $3, clock_timestamp() - make_interval(secs => $1))
          RETURNING date_trunc('milliseconds', as_of) AS as_of`,
-        [secondsAgo, TOPIC, JSON.stringify(endOffsets)],
+        [secondsAgo, TOPIC, JSON.stringify(endOffsets), topicId],
       )
       return rows[0].as_of.toISOString()
     },

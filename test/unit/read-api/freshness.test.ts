@@ -12,6 +12,7 @@ import {
 } from '../../../services/read-api/freshness.ts'
 
 const PARTITIONS = 4
+const topicId = 'a'
 const offsets = fc.array(fc.bigInt(0n, 30n), { minLength: PARTITIONS, maxLength: PARTITIONS })
 const mapOf = <V>(values: readonly V[]) => new Map(values.map((value, partition) => [partition, value]))
 
@@ -25,13 +26,14 @@ const watermarks: fc.Arbitrary<Watermark[]> = fc
     return steps.map(({ gapMs, ends }) => {
       asOfMs += gapMs
       last = grows ? last.map((end, partition) => end + (ends[partition] ?? 0n)) : ends
-      return { asOfMs, observedAtMs: asOfMs + 5, endOffsets: mapOf(last) }
+      return { asOfMs, observedAtMs: asOfMs + 5, topicId, endOffsets: mapOf(last) }
     })
   })
-const progressAt = (next: readonly bigint[]): Progress => mapOf(next)
+const progressAt = (next: readonly bigint[], of = topicId): Progress =>
+  mapOf(next.map((nextOffset) => ({ nextOffset, topicId: of })))
 
 const hasAll = ({ endOffsets }: Watermark, progress: Progress) =>
-  [...endOffsets].every(([partition, end]) => (progress.get(partition) ?? 0n) >= end)
+  [...endOffsets].every(([partition, end]) => (progress.get(partition)?.nextOffset ?? 0n) >= end)
 
 describe('as of', () => {
   test('is a watermark whose records are all applied, and never newer than one whose are not', () => {
@@ -61,7 +63,7 @@ describe('as of', () => {
   test('never goes back when a watermark is added', () => {
     fc.assert(
       fc.property(watermarks, offsets, offsets, (marks, next, ends) => {
-        const newest = { asOfMs: 3_000_000, observedAtMs: 3_000_000, endOffsets: mapOf(ends) }
+        const newest = { asOfMs: 3_000_000, observedAtMs: 3_000_000, topicId, endOffsets: mapOf(ends) }
         const before = asOf(marks, progressAt(next)) ?? 0
         expect(asOf([...marks, newest], progressAt(next)) ?? 0).toBeGreaterThanOrEqual(before)
       }),
@@ -69,9 +71,18 @@ describe('as of', () => {
   })
 
   test('an empty partition needs no progress; one with records does', () => {
-    const mark = (end: bigint) => [{ asOfMs: 1, observedAtMs: 1, endOffsets: new Map([[0, end]]) }]
+    const mark = (end: bigint) => [{ asOfMs: 1, observedAtMs: 1, topicId, endOffsets: new Map([[0, end]]) }]
     expect(asOf(mark(0n), new Map())).toBe(1)
     expect(asOf(mark(1n), new Map())).toBeUndefined()
+  })
+
+  test('progress in another topic of the same name, or in nobody knows which, passes nothing', () => {
+    fc.assert(
+      fc.property(watermarks, offsets, fc.constantFrom('b', null), (marks, next, other) => {
+        const progress = mapOf(next.map((nextOffset) => ({ nextOffset, topicId: other })))
+        expect(asOf(marks, progress)).toBeUndefined()
+      }),
+    )
   })
 })
 
@@ -81,6 +92,7 @@ describe('freshness state', () => {
   const at = (ageMs: number): Watermark => ({
     asOfMs: now - ageMs,
     observedAtMs: now - ageMs,
+    topicId,
     endOffsets: new Map(),
   })
 
@@ -117,8 +129,9 @@ describe('freshness state', () => {
 })
 
 test('records behind counts what the newest watermark has and the catalog lacks', () => {
-  const newest = { asOfMs: 1, observedAtMs: 1, endOffsets: mapOf([10n, 4n, 7n]) }
+  const newest = { asOfMs: 1, observedAtMs: 1, topicId, endOffsets: mapOf([10n, 4n, 7n]) }
   expect(recordsBehind(newest, progressAt([8n, 9n]))).toBe(2 + 0 + 7)
+  expect(recordsBehind(newest, progressAt([8n, 9n], 'the one before'))).toBe(10 + 4 + 7)
 })
 
 test('headers say unknown, never now', () => {
