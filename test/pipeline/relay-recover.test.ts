@@ -215,6 +215,56 @@ describe('relay recover', () => {
     await expectRecovered(relay, lost, watermark)
   })
 
+  it('makes a slot anew that was moved past the position of a connector that was away, and once more when that is lost before the end', {
+    timeout: 240_000,
+  }, async () => {
+    await using relay = await scratchRelay(lab)
+    await using operatorApi = await startConsole(relay)
+    const { admin, slotName } = relay
+    await confirmed(relay, await insert(relay))
+    await stopRelay(relay)
+    const lost = [await insert(relay, 'lost'), await insert(relay, 'lost')]
+    const start = (await admin.query('SELECT pg_current_wal_insert_lsn()::text AS lsn')).rows[0].lsn
+    // Debezium compares its position with where the slot would start to read, which moves from one record of
+    // the running transactions to the next.
+    await waitFor('the slot to start after the position', async () => {
+      await admin.query('SELECT pg_log_standby_snapshot()')
+      await admin.query('SELECT pg_switch_wal()')
+      await admin.query('SELECT pg_replication_slot_advance($1, pg_current_wal_flush_lsn())', [slotName])
+      const { rows } = await admin.query(
+        'SELECT restart_lsn > $2::pg_lsn AS after FROM pg_replication_slots WHERE slot_name = $1',
+        [slotName, start],
+      )
+      return rows[0].after
+    })
+    await relay.put('resume')
+    await alarmRaised(relay.watcherUrl, 'slot-mismatch')
+    expect((await relay.status()).run).toBe('bin/notesctl relay recover')
+    const watermark = await newestWatermark(relay)
+    const plan = (await ask(operatorApi, '/relay/recovery')).json
+    expect(plan).toMatchObject({ situation: 'slot-mismatch', refused: null, missing: { count: 2 } })
+    expect(plan.missing.keys.map(({ eventId }: { eventId: string }) => eventId)).toEqual(lost)
+
+    // No record is seen, so the replay waits.
+    relay.pauseProjector()
+    const begun = await ask(operatorApi, '/relay/recovery', { reason: 'moved by a test' })
+    expect(begun.status).toBe(202)
+    const look = async () => (await ask(operatorApi, `/relay/recovery/${begun.json.id}`)).json
+    await waitFor('the replay', async () => (await look()).step === 'replay', { limitMs: 60_000 })
+    // Whoever drops it needs the connector away; the recovery itself starts it again.
+    await waitFor('the slot to be dropped', async () => {
+      await relay.put('stop')
+      return admin.query('SELECT pg_drop_replication_slot($1)', [slotName]).then(
+        () => true,
+        () => false,
+      )
+    })
+    await waitFor('another slot', async () => (await look()).incarnation === 3, { limitMs: 60_000 })
+    relay.continueProjector()
+    expect(await finished(operatorApi, begun.json.id)).toMatchObject({ incarnation: 3, waitsFor: null })
+    await expectRecovered(relay, lost, watermark)
+  })
+
   it('makes a slot anew that PostgreSQL gave up because of max_slot_wal_keep_size', async () => {
     await using relay = await scratchRelay(lab)
     await using operatorApi = await startConsole(relay)
