@@ -2,7 +2,7 @@ import { bearerAuthentication } from '../../core/auth.ts'
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
 import { createPool } from '../../core/database.ts'
 import { startHttpServer } from '../../core/http-server.ts'
-import { EndOffsetReader } from '../../core/kafka/topics.ts'
+import { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
@@ -13,6 +13,7 @@ import { Verifications } from './verify/runs.ts'
 import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
 import { verify } from './verify/verification.ts'
 
+const KAFKA_LIMIT_MS = 3_000
 const logger = createLogger('console', 'info')
 
 await runService(logger, async (onStop) => {
@@ -29,8 +30,12 @@ await runService(logger, async (onStop) => {
   const long = { statementTimeoutMs: STATEMENT_LIMIT_MS }
   const verifySource = pool('source verifier', config.SOURCE_VERIFIER_DATABASE_URL, long)
   const verifyProjection = pool('projection verifier', config.PROJECTION_VERIFIER_DATABASE_URL, long)
-  const ends = new EndOffsetReader({ brokers: config.KAFKA_BROKERS, clientId: 'console', logger })
-  onStop('Kafka', () => ends.close())
+  const topic = new TopicFacts(
+    { brokers: config.KAFKA_BROKERS, clientId: 'console', logger },
+    config.KAFKA_TOPIC,
+    KAFKA_LIMIT_MS,
+  )
+  onStop('Kafka', () => topic.close())
   const relay = {
     connectUrl: config.CONNECT_URL,
     connector: config.CONNECTOR_NAME,
@@ -41,7 +46,7 @@ await runService(logger, async (onStop) => {
     projection: verifyProjection,
     topic: config.KAFKA_TOPIC,
     slotName: config.RELAY_SLOT_NAME,
-    readEnds: () => ends.read(config.KAFKA_TOPIC),
+    readTopic: () => topic.state(),
     hasMismatch: () => readSlotMismatch(relay),
   }
   const verifications = new Verifications((scope, signal) => verify(verified, scope, signal), logger)

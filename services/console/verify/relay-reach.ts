@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../../../core/database.ts'
+import type { TopicState } from '../../../core/kafka/topic-facts.ts'
 import type { EndOffsets } from '../../../core/kafka/topics.ts'
 import { parseLsn } from '../../../core/lsn.ts'
 import { ALLOWED_DELAY_MS } from '../../../core/note.ts'
@@ -70,24 +71,27 @@ async function readSlot(source: Pool, slotName: string): Promise<SlotNow> {
   return { status: 'there', incarnation: row.incarnation, confirmed: row.confirmed }
 }
 
+export type ReadTopic = () => Promise<Pick<TopicState, 'topicId' | 'partitions'>>
+
 /**
- * Waits until audit has read everything that the topic holds now, at most for the allowed delay. A topic that
- * ends before audit's progress is another one, or was cut: then nothing is known.
+ * Waits until audit has read everything that the topic holds now, at most for the allowed delay. Its progress
+ * in a topic of the same name that was deleted does not count; a topic that ends before audit's progress was
+ * cut: then nothing is known.
  */
 export async function auditReach(
   { projection, topic }: { readonly projection: Pool; readonly topic: string },
-  readEnds: () => Promise<EndOffsets>,
+  readTopic: ReadTopic,
   signal: AbortSignal,
 ): Promise<AuditReach> {
   const endAtMs = performance.now() + ALLOWED_DELAY_MS.brokerToCatalog
-  const ends = await attempt(readEnds)
-  if (!ends) return 'topic-unreadable'
+  const now = await attempt(readTopic)
+  if (!now) return 'topic-unreadable'
   for (;;) {
-    const progress = await readProgress(projection, topic)
-    if (hasPassed(progress, ends)) {
-      const later = await attempt(readEnds)
+    const progress = await readProgress(projection, topic, now.topicId)
+    if (hasPassed(progress, now.ends)) {
+      const later = await attempt(readTopic)
       if (!later) return 'topic-unreadable'
-      return hasPassed(later, progress) ? 'passed' : 'behind'
+      return later.topicId === now.topicId && hasPassed(later.ends, progress) ? 'passed' : 'behind'
     }
     if (performance.now() > endAtMs) return 'behind'
     await sleep(EVERY_MS, undefined, { signal })
@@ -98,18 +102,22 @@ export async function auditReach(
 export const hasPassed = (now: EndOffsets, ends: EndOffsets): boolean =>
   Object.entries(ends).every(([partition, end]) => BigInt(now[partition] ?? 0) >= BigInt(end))
 
-const attempt = async (readEnds: () => Promise<EndOffsets>): Promise<EndOffsets | undefined> => {
+type Topic = { readonly topicId: string; readonly ends: EndOffsets }
+
+const attempt = async (readTopic: ReadTopic): Promise<Topic | undefined> => {
   try {
-    return await readEnds()
+    const { topicId, partitions } = await readTopic()
+    const ends = [...partitions].map(([partition, { end }]) => [String(partition), String(end)])
+    return { topicId, ends: Object.fromEntries(ends) }
   } catch {
     return undefined
   }
 }
 
-async function readProgress(projection: Pool, topic: string): Promise<EndOffsets> {
+async function readProgress(projection: Pool, topic: string, topicId: string): Promise<EndOffsets> {
   const { rows } = await projection.query<{ partition: number; next_offset: string }>(
-    'SELECT partition, next_offset::text FROM audit.progress WHERE topic = $1',
-    [topic],
+    'SELECT partition, next_offset::text FROM audit.progress WHERE topic = $1 AND topic_id = $2',
+    [topic, topicId],
   )
   return Object.fromEntries(rows.map((row) => [String(row.partition), row.next_offset]))
 }

@@ -1,17 +1,16 @@
-import type { EndOffsets } from '../../../core/kafka/topics.ts'
 import { type Finding, findingKey } from './compare.ts'
 import type { Difference, DifferenceClass, Result } from './contract.ts'
 import { CLASSES } from './contract.ts'
 import { differenceOf, inOrder, type Reach, strayDifference } from './difference.ts'
 import { firstLook, type Scope } from './first-look.ts'
 import { lookAtNotes, type VerifyDatabases } from './look.ts'
-import { auditReach, relayReach } from './relay-reach.ts'
+import { auditReach, type ReadTopic, relayReach } from './relay-reach.ts'
 import { type Settled, settle } from './settle.ts'
 
 export type VerifyParts = VerifyDatabases & {
   readonly topic: string
   readonly slotName: string
-  readonly readEnds: () => Promise<EndOffsets>
+  readonly readTopic: ReadTopic
   /** Has the connector failed because its position and the slot do not fit? */
   readonly hasMismatch: () => Promise<boolean>
 }
@@ -68,7 +67,7 @@ async function whatTheRelayBrought(
   if (!differences.some(({ finding }) => finding.kind === 'no-record'))
     return { differences, reach: undefined }
   const relay = await relayReach(parts, parts.hasMismatch, signal)
-  const audit = await auditReach(parts, parts.readEnds, signal)
+  const audit = await auditReach(parts, parts.readTopic, signal)
   const noteIds = new Set(differences.map(({ finding }) => finding.noteId))
   const now = new Map<string, Finding>()
   for (const finding of await lookAtNotes(parts, noteIds, deep)) now.set(findingKey(finding), finding)

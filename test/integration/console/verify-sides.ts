@@ -6,6 +6,7 @@ import type { Lab } from '../../support/lab.ts'
 import { scratchProjection, scratchSource } from '../../support/scratch-database.ts'
 
 export const TOPIC = 'notes.revisions'
+export const TOPIC_ID = '00000000-0000-4000-8000-0000000000aa'
 /** Of every intent here, in hex. */
 const ENVELOPE = '000000000001'
 
@@ -102,9 +103,10 @@ export async function twoSides(lab: Lab) {
   /** How far audit has read. */
   const auditReached = (endOffset: number) =>
     projection.query(
-      `INSERT INTO audit.progress (topic, partition, next_offset, cluster_id) VALUES ($1, 0, $2, 'a-cluster')
+      `INSERT INTO audit.progress (topic, partition, next_offset, cluster_id, topic_id)
+       VALUES ($1, 0, $2, 'a-cluster', $3)
        ON CONFLICT (generation, topic, partition) DO UPDATE SET next_offset = excluded.next_offset`,
-      [TOPIC, endOffset],
+      [TOPIC, endOffset, TOPIC_ID],
     )
 
   const owned = stack.move()

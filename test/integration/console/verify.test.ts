@@ -5,7 +5,7 @@ import { ensureSlot } from '../../../database/slot.ts'
 import { verify } from '../../../services/console/verify/verification.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
-import { TOPIC, type TwoSides, twoSides } from './verify-sides.ts'
+import { TOPIC, TOPIC_ID, type TwoSides, twoSides } from './verify-sides.ts'
 
 const lab = useLab()
 let sides: TwoSides
@@ -23,14 +23,20 @@ afterAll(() => sides?.[Symbol.asyncDispose]())
 
 /** What audit has read: the topic is as long as a test says. */
 const END = 10
-const readEnds = async () => ({ 0: String(END) })
+const topicThatEndsAt =
+  (end: number, topicId = TOPIC_ID) =>
+  async () => ({
+    topicId,
+    partitions: new Map([[0, { earliest: 0, end }]]),
+  })
+const readTopic = topicThatEndsAt(END)
 
 const run = (
   scope: { noteId?: string; deep?: boolean } = {},
   options: Partial<Parameters<typeof verify>[0]> = {},
 ) =>
   verify(
-    { ...sides.pools, topic: TOPIC, slotName, readEnds, hasMismatch: async () => false, ...options },
+    { ...sides.pools, topic: TOPIC, slotName, readTopic, hasMismatch: async () => false, ...options },
     { noteId: scope.noteId, deep: scope.deep ?? false },
     new AbortController().signal,
   )
@@ -148,13 +154,18 @@ describe('what differs', () => {
   test('nor while audit has not read what the relay brought, or nobody can say', {
     timeout: 60_000,
   }, async () => {
-    const because = async (ends: () => Promise<Record<string, string>>) => {
-      const { differences } = await whileRelaying(() => run({ noteId: name('skipped') }, { readEnds: ends }))
+    const because = async (readTopicThen: typeof readTopic) => {
+      const { differences } = await whileRelaying(() =>
+        run({ noteId: name('skipped') }, { readTopic: readTopicThen }),
+      )
       return differences.map((item) => [item.class, item.because])
     }
-    expect(await because(async () => ({ 0: String(END + 1) }))).toEqual([['intent-pending', 'audit-behind']])
-    // A topic that ends before what audit has read is another one, or was cut.
-    expect(await because(async () => ({ 0: String(END - 1) }))).toEqual([['intent-pending', 'audit-behind']])
+    expect(await because(topicThatEndsAt(END + 1))).toEqual([['intent-pending', 'audit-behind']])
+    // Cut, or made anew and longer than audit's progress in the one before.
+    expect(await because(topicThatEndsAt(END - 1))).toEqual([['intent-pending', 'audit-behind']])
+    expect(await because(topicThatEndsAt(END, '00000000-0000-4000-8000-0000000000bb'))).toEqual([
+      ['intent-pending', 'audit-behind'],
+    ])
     expect(await because(() => Promise.reject(new Error('away')))).toEqual([
       ['intent-pending', 'topic-unreadable'],
     ])
