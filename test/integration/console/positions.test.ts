@@ -89,13 +89,15 @@ test('a batch that is applied while an operator accepts is no contradiction, how
     return (row?.count ?? 0) > 0
   })
   await publish(2)
-  await batch.query(`UPDATE catalog.progress SET next_offset = 7 WHERE partition = ${PARTITION}; COMMIT`)
+  await batch.query(
+    `UPDATE catalog.progress SET next_offset = 7, last_event_id = NULL, last_broker_time = NULL
+     WHERE partition = ${PARTITION}; COMMIT`,
+  )
   await batch.end()
   const { json } = await answer
   expect([json.status, json.accepted]).toEqual(['no-effect', []])
   expect(await catalogOf()).toMatchObject({ state: 'in-order', nextOffset: 7, incarnation: 1 })
 
-  await stage.sql('UPDATE catalog.progress SET next_offset = 5 WHERE partition = $1', [PARTITION])
   projector = await stage.start()
   await stage.caughtUp()
 })
