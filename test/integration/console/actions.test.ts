@@ -95,8 +95,8 @@ describe('admission', () => {
 describe('notesctl actions', () => {
   test('lists them, as text and as JSON, one a line', async () => {
     const env = { CONSOLE_URL: api.url }
-    await record('projection', randomUUID(), '2026-01-03T00:00:00Z', 'test.shown')
-    const { code, stdout } = await notesctl(lab, ['actions', '--action', 'test.shown'], { env })
+    await record('projection', randomUUID(), '2026-01-03T00:00:00Z', 'gaps.close')
+    const { code, stdout } = await notesctl(lab, ['actions', '--action', 'gaps.close'], { env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('by issuer|olga: because')])
     const json = await notesctl(lab, ['actions', '--action', 'relay.recover', '--json', '--limit', '5'], {
       env,
