@@ -32,7 +32,7 @@ test('a projector that stands is a difference once it is late, and none any more
     await client.save({ noteId, revision: 2 })
     expect(await verify(noteId)).toEqual({
       code: DIFFERENT,
-      differences: ['intent-pending 2', 'catalog-behind 2'],
+      differences: ['catalog-behind 2', 'intent-pending 2'],
     })
   } finally {
     await lab.start('projector')
