@@ -10,7 +10,10 @@ export type Committed = {
 
 export type CommittedVerdict =
   | { readonly status: 'in-step' }
-  /** What a crash leaves, or an offset that Kafka has let expire: it is committed again. */
+  /**
+   * What a crash leaves, an offset that Kafka has let expire, one that a tool moved back, or the late commit of
+   * a member that has just lost the partition in a rebalance: it is committed again, and skips nothing.
+   */
   | { readonly status: 'behind' }
   /** Nobody but a tool can have done that. It decides nothing, and is set right. */
   | { readonly status: 'moved'; readonly message: string }
@@ -30,15 +33,9 @@ export function judgeCommitted(
   if (known && known.incarnation !== incarnation) {
     return { status: kafka === nextOffset ? 'in-step' : 'behind' }
   }
-  const moved = (what: string): CommittedVerdict => ({
+  if (kafka <= nextOffset) return { status: kafka === nextOffset ? 'in-step' : 'behind' }
+  return {
     status: 'moved',
-    message: `${place.topic}, partition ${place.partition}: the offset committed in Kafka for group ${groupId} is ${kafka}, ${what}. A tool moved it, or the projection database is an older copy. It decides nothing: ${place.consumer} goes on from offset ${nextOffset}, nothing is skipped and nothing is applied twice, and Kafka's offset is set to it again. See docs/runbook.md, "A committed offset was moved".`,
-  })
-  if (kafka > nextOffset) {
-    return moved(`but ${place.consumer} has applied only what lies below offset ${nextOffset}`)
+    message: `${place.topic}, partition ${place.partition}: the offset committed in Kafka for group ${groupId} is ${kafka}, but ${place.consumer} has applied only what lies below offset ${nextOffset}. A tool moved it, or the projection database is an older copy. It decides nothing: ${place.consumer} goes on from offset ${nextOffset}, nothing is skipped and nothing is applied twice, and Kafka's offset is set to it again. See docs/runbook.md, "A committed offset was moved".`,
   }
-  if (known && kafka < known.nextOffset) {
-    return moved(`but ${place.consumer} had committed ${known.nextOffset}`)
-  }
-  return { status: kafka === nextOffset ? 'in-step' : 'behind' }
 }

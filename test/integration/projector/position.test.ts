@@ -182,11 +182,11 @@ test('records deleted after they were applied are no reason to stop', async () =
 })
 
 test.each([
-  ['ahead', '9', 'is 9, but catalog has applied only what lies below offset 5'],
-  ['back', '1', 'is 1, but catalog had committed 5'],
+  ['ahead is alarmed', '9', 2],
+  ['back is no alarm', '1', 0],
 ])(
-  'a committed offset that a tool moved %s decides nothing, is alarmed and set right',
-  async (_where, offset, said) => {
+  'a committed offset that a tool moved %s, decides nothing and is set right',
+  async (_where, offset, alarms) => {
     await applyAndEnd(5)
     await publish(4, 'next')
     const partitions = [{ partition: PARTITION, offset }]
@@ -200,9 +200,10 @@ test.each([
     const [seen] = await stage.sql<{ records: number }>('SELECT count(*)::int AS records FROM audit.records')
     expect(seen?.records).toBe(9)
     expect(await projector.metric('projector_records_total', { outcome: 'duplicate' })).toBe(0)
-    expect(alarmLine(projector, 'committed-offset-moved')?.msg).toContain(said)
     const reason = 'committed-offset-moved'
-    expect(await projector.metric('projector_alarms_total', { reason })).toBe(2)
+    expect(await projector.metric('projector_alarms_total', { reason })).toBe(alarms)
+    const said = 'is 9, but catalog has applied only what lies below offset 5'
+    if (alarms > 0) expect(alarmLine(projector, reason)?.msg).toContain(said)
     for (const groupId of Object.values(stage.groups)) {
       await waitFor(`the offset of ${groupId} is right again`, async () => {
         const [committed] = await stage.admin.fetchOffsets({ groupId, topics: [stage.topic] })
