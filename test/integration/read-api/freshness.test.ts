@@ -114,7 +114,7 @@ describe('freshness headers', () => {
     await shows('unknown', 'unknown')
     await projection.watermark(1, { 0: 1 }, anew)
     await shows('unknown', 'unknown')
-    expect(await api.metric('projection_records_behind')).toBe(1)
+    await waitFor('the newer watermark', async () => (await api.metric('projection_records_behind')) === 1)
     // A person has accepted it for the catalog too, and that has read it.
     await projection.owner.query(
       `UPDATE catalog.progress SET topic_id = '${anew}', incarnation = 2, next_offset = 1`,
