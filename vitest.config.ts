@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 // Waits in tests are conditions with a generous limit; WAIT_SCALE stretches all of them on a slow machine.
-const real = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 300_000 }
+const scale = Number(process.env.WAIT_SCALE ?? 1)
+const real = { fileParallelism: false, testTimeout: 120_000 * scale, hookTimeout: 300_000 * scale }
 
 export default defineConfig({
   test: {
