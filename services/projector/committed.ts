@@ -20,7 +20,7 @@ export type CommittedVerdict =
 
 /**
  * What the offset committed in Kafka says beside progress, which alone decides. This consumer commits only
- * what is in its database, and never goes back.
+ * what is in its database.
  */
 export function judgeCommitted(
   place: Place,
@@ -28,12 +28,10 @@ export function judgeCommitted(
   { groupId, kafka, known }: Committed,
 ): CommittedVerdict {
   const { nextOffset, incarnation } = progress
-  if (kafka === null) return { status: nextOffset === 0 ? 'in-step' : 'behind' }
+  if ((kafka ?? 0) === nextOffset) return { status: 'in-step' }
   // An operator accepted another position: what was committed for the one before says nothing.
-  if (known && known.incarnation !== incarnation) {
-    return { status: kafka === nextOffset ? 'in-step' : 'behind' }
-  }
-  if (kafka <= nextOffset) return { status: kafka === nextOffset ? 'in-step' : 'behind' }
+  const isOfAnother = known !== null && known.incarnation !== incarnation
+  if (kafka === null || kafka < nextOffset || isOfAnother) return { status: 'behind' }
   return {
     status: 'moved',
     message: `${place.topic}, partition ${place.partition}: the offset committed in Kafka for group ${groupId} is ${kafka}, but ${place.consumer} has applied only what lies below offset ${nextOffset}. A tool moved it, or the projection database is an older copy. It decides nothing: ${place.consumer} goes on from offset ${nextOffset}, nothing is skipped and nothing is applied twice, and Kafka's offset is set to it again. See docs/runbook.md, "A committed offset was moved".`,
