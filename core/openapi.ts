@@ -31,12 +31,18 @@ const PROBLEM_HEADERS: Readonly<Record<number, z.ZodObject>> = {
   503: z.object({ 'Retry-After': RetryAfterSeconds }),
 }
 
-/** Which problems an operation answers with, keyed by status; several codes of one status share an entry. */
+/** What the HTTP server refuses before an operation is found: every operation can be answered with these. */
+const SERVER_PROBLEMS = ['malformed-request', 'request-timeout', 'headers-too-large'] as const
+
+/**
+ * Which problems an operation answers with besides those of the HTTP server, keyed by status; several codes
+ * of one status share an entry.
+ */
 export function problemAnswers(
   ...codes: ProblemCode[]
 ): Record<`${4 | 5}${string}`, ZodOpenApiResponseObject> {
   const byStatus = new Map<number, ProblemCode[]>()
-  for (const code of codes) {
+  for (const code of new Set([...SERVER_PROBLEMS, ...codes])) {
     byStatus.set(PROBLEMS[code].status, [...(byStatus.get(PROBLEMS[code].status) ?? []), code])
   }
   return Object.fromEntries(

@@ -9,7 +9,6 @@ export const answerHeaders = z.object({
 
 /** Problems every route of this API can answer with. */
 export const ROUTE_PROBLEMS = [
-  'malformed-request',
   'unauthenticated',
   'forbidden',
   'method-not-allowed',

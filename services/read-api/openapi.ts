@@ -72,7 +72,7 @@ export const readApiDocument = (): OpenApiDocument =>
               z.object({ ...freshness, ...caching, Link: z.string().optional() }),
             ),
             '304': headersOnly('The page is as the client has it.', { ...freshness, ...caching }),
-            ...problemAnswers('malformed-request', 'method-not-allowed', 'too-many-requests'),
+            ...problemAnswers('method-not-allowed', 'too-many-requests'),
             '503': problem('unavailable: the projection database is away.', { ...freshness, ...retryAfter }),
           },
         },
@@ -104,7 +104,7 @@ export const readApiDocument = (): OpenApiDocument =>
               ...caching,
               ...preferenceApplied,
             }),
-            ...problemAnswers('malformed-request', 'method-not-allowed', 'too-many-requests'),
+            ...problemAnswers('method-not-allowed', 'too-many-requests'),
             '404': problem('not-found: the catalog shows no note of that id.', freshness),
             '410': problem('gone: the note was withdrawn. Comes before any 304.', {
               ...freshness,

@@ -17,7 +17,6 @@ const etag = z
   .meta({ description: '"<revision>-<content digest>", strong.' })
 
 const READ_PROBLEMS = [
-  'malformed-request',
   'unauthenticated',
   'forbidden',
   'method-not-allowed',
@@ -61,7 +60,6 @@ const saveNote: ZodOpenApiOperationObject = {
       }),
     ),
     ...problemAnswers(
-      'malformed-request',
       'idempotency-key-required',
       'unauthenticated',
       'forbidden',
