@@ -14,6 +14,7 @@ const OTHERS = `## The lab and the tests
 |---|---|
 | \`LAB_DIR\` | Folder of the lab, for \`bin/up\`, \`bin/down\` and \`notesctl\`. Default \`.lab\`. |
 | \`TEST_LAB_DIR\` | Folder of the lab that the tests start; a whole run of bin/test starts two more beside it, with \`-pipeline\` and \`-projector\` appended. Default \`.lab-test\`. |
+| \`TEST_RELAY_POLL_MS\` | \`poll.interval.ms\` of the connector in the lab that the tests start, instead of what \`connectors/outbox-connector.json\` says; bin/test slows down where the relay is not what is tried. |
 | \`LAB_KEEP\` | \`1\`: tests use a running lab in that folder and leave it running. |
 | \`XDG_CACHE_HOME\` | Where the lab keeps its jars, in \`notes-lab\`. Default \`~/.cache\`. |
 | \`WAIT_SCALE\` | Stretches every waiting limit, for a slow machine. Default 1. |
