@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
+import { createServer, type ListenOptions, type Server } from 'node:net'
 
 export const DEFAULT_PORTS = {
   sourceDb: 25432,
@@ -22,6 +22,8 @@ export type ChosenPorts = {
   readonly ports: Ports
   /** Lines about ports that are not the ones a person expects. */
   readonly notes: readonly string[]
+  /** From now on other labs may have them. A process that ends has released them. */
+  readonly release: () => void
 }
 
 const SPOKEN: Readonly<Record<PortName, string>> = {
@@ -45,12 +47,30 @@ const SPOKEN: Readonly<Record<PortName, string>> = {
  */
 const OTHER_PORTS = { from: 20_000, to: 24_999 } as const
 
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+const listening = (options: ListenOptions): Promise<Server | undefined> =>
+  new Promise((resolve) => {
     const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)))
+    server.once('error', () => resolve(undefined))
+    server.listen({ ...options, exclusive: true }, () => resolve(server))
   })
+
+async function isFree(port: number): Promise<boolean> {
+  const server = await listening({ port, host: '127.0.0.1' })
+  server?.close()
+  return server !== undefined
+}
+
+/**
+ * Takes a port that nobody listens on, for this lab alone: another that starts at the same moment, or while a
+ * server of this one is down, keeps off it. A name in Linux's abstract namespace of sockets, so that the
+ * kernel forgets it with the process, however that ends.
+ * @returns what holds it; undefined: it is taken
+ */
+async function reserve(port: number): Promise<Server | undefined> {
+  const reservation = (await listening({ path: `\0notes-lab-port-${port}` }))?.unref()
+  if (!reservation || (await isFree(port))) return reservation
+  reservation.close()
+  return undefined
 }
 
 /**
@@ -60,7 +80,7 @@ function isFree(port: number): Promise<boolean> {
 export async function freePorts(count: number): Promise<number[]> {
   const found: number[] = []
   const size = OTHER_PORTS.to - OTHER_PORTS.from + 1
-  // Another lab may look at the same time: it begins somewhere else.
+  // Others may look at the same time: they begin somewhere else.
   const start = randomInt(size)
   for (let i = 0; i < size && found.length < count; i++) {
     const port = OTHER_PORTS.from + ((start + i) % size)
@@ -71,7 +91,8 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Keeps the ports of `previous` where they are free, else the defaults, else free ones of OTHER_PORTS.
+ * Chooses a lab's ports and reserves them among the labs of this machine until this process ends. Keeps `previous` where they are
+ * free, else the defaults, else free ones of OTHER_PORTS.
  * @param origin where `previous` comes from: from the lab's last start, or asked for by whoever starts it
  * @throws when no port is free at all
  */
@@ -84,19 +105,20 @@ export async function choosePorts(
   const keeping: string[] = []
   const names = Object.keys(DEFAULT_PORTS) as PortName[]
   const others = await freePorts(names.length)
-  const given = new Set<number>()
+  const reserved: Server[] = []
   for (const name of names) {
     const usual = DEFAULT_PORTS[name]
     const last = previous[name]
     const wishes = [...(last === undefined ? [] : [last]), usual, ...others]
     let chosen: number | undefined
     for (const wish of wishes) {
-      if (given.has(wish) || !(await isFree(wish))) continue
+      const reservation = await reserve(wish)
+      if (!reservation) continue
+      reserved.push(reservation)
       chosen = wish
       break
     }
     if (chosen === undefined) throw new Error(`No free port on 127.0.0.1 for ${name}.`)
-    given.add(chosen)
     ports[name] = chosen
     if (chosen === usual) continue
     if (chosen === last) keeping.push(`${SPOKEN[name]} ${chosen}`)
@@ -104,5 +126,8 @@ export async function choosePorts(
   }
   const why = origin === 'asked' ? 'ports as asked for' : 'ports kept from the last start'
   if (keeping.length > 0) notes.unshift(`${why}: ${keeping.join(', ')}`)
-  return { ports: ports as Ports, notes }
+  const release = () => {
+    for (const reservation of reserved) reservation.close()
+  }
+  return { ports: ports as Ports, notes, release }
 }
