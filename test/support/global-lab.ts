@@ -45,5 +45,8 @@ async function slowRelayDown(pollMs: string): Promise<void> {
   const state = readLabState(labDir)
   if (!state) throw new Error(`There is no lab in ${labDir}.`)
   const { name, config } = outboxConnector()
-  await new ConnectClient(state.addresses.connectUrl).putConfig(name, { ...config, 'poll.interval.ms': pollMs })
+  await new ConnectClient(state.addresses.connectUrl).putConfig(name, {
+    ...config,
+    'poll.interval.ms': pollMs,
+  })
 }
