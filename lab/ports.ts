@@ -80,7 +80,7 @@ async function reserve(port: number): Promise<Server | undefined> {
 export async function freePorts(count: number): Promise<number[]> {
   const found: number[] = []
   const size = OTHER_PORTS.to - OTHER_PORTS.from + 1
-  // Others may look at the same time: they begin somewhere else.
+  // Whoever looks at the same time begins somewhere else.
   const start = randomInt(size)
   for (let i = 0; i < size && found.length < count; i++) {
     const port = OTHER_PORTS.from + ((start + i) % size)
@@ -91,8 +91,8 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Chooses a lab's ports and reserves them among the labs of this machine until this process ends. Keeps `previous` where they are
- * free, else the defaults, else free ones of OTHER_PORTS.
+ * Chooses a lab's ports and reserves them among the labs of this machine until this process ends: those of
+ * `previous` where they are free, else the defaults, else free ones of OTHER_PORTS.
  * @param origin where `previous` comes from: from the lab's last start, or asked for by whoever starts it
  * @throws when no port is free at all
  */
