@@ -1,4 +1,4 @@
-import type { RelayStatus } from '../connectors/status.ts'
+import type { RelayStatus } from '../core/relay/status.ts'
 import { columns, counted, printable } from './output.ts'
 
 /** The relay's state for people: the verdict first, then what it was made from. */

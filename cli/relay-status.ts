@@ -1,7 +1,7 @@
-import { readRelayStatus } from '../connectors/status.ts'
 import { createPool } from '../core/database.ts'
 import { EndOffsetReader } from '../core/kafka/topics.ts'
 import { createLogger } from '../core/log.ts'
+import { readRelayStatus } from '../core/relay/status.ts'
 import type { CliContext } from './context.ts'
 import { CliFailure } from './failure.ts'
 import { relayLines } from './relay-lines.ts'

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ConnectClient, type ConnectorStatus, ConnectUnavailable } from '../core/connect-client.ts'
 import { classifyFailure } from '../core/connector-failure.ts'
 import type { Pool } from '../core/database.ts'
+import { firstLineOf } from '../core/relay/failure.ts'
+import { readSourceFacts, slotFaultOf } from '../core/relay/slot.ts'
 import { type ConnectorDefinition, outboxConnector } from './definition.ts'
-import { firstLineOf } from './failure.ts'
-import { readSourceFacts, slotFaultOf } from './slot.ts'
 
 /** The connector is registered and does not run; the message says why and what to do. */
 export class RegistrationFailed extends Error {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
-import { ALARM_CODES } from '../../connectors/alarms.ts'
+import { ALARM_CODES } from '../../core/relay/alarms.ts'
 import { CliContext } from '../context.ts'
 import { duration, wholeNumber } from '../options.ts'
 import { counted, printable } from '../output.ts'

@@ -1,5 +1,5 @@
-import type { Lsn, SourceFacts } from '../slot.ts'
-import { slotFaultOf } from '../slot.ts'
+import type { Lsn, SourceFacts } from '../../core/relay/slot.ts'
+import { slotFaultOf } from '../../core/relay/slot.ts'
 
 export type Heartbeat = NonNullable<SourceFacts['heartbeat']>
 

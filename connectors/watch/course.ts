@@ -1,4 +1,4 @@
-import { isRunning } from '../connector-conditions.ts'
+import { isRunning } from '../../core/relay/connector-conditions.ts'
 import { lastRead, type Observation } from './observation.ts'
 
 /** What is remembered from reading to reading, to tell standing still from moving. Times are monotonic. */

@@ -1,7 +1,7 @@
 import type { Pool } from '../../core/database.ts'
 import type { Logger } from '../../core/log.ts'
 import { ALLOWED_DELAY_MS } from '../../core/note.ts'
-import type { SourceFacts } from '../slot.ts'
+import type { SourceFacts } from '../../core/relay/slot.ts'
 import type { Bound } from './bounds.ts'
 import {
   auditHasRead,

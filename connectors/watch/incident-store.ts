@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Pool } from '../../core/database.ts'
-import { ALARM_CODES, type AlarmCode } from '../alarms.ts'
+import { ALARM_CODES, type AlarmCode } from '../../core/relay/alarms.ts'
 import type { Incident } from './incidents.ts'
 
 /** How long a closed incident is kept; as long as anybody asks why a revision was late. */

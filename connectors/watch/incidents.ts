@@ -1,4 +1,4 @@
-import type { AlarmCode } from '../alarms.ts'
+import type { AlarmCode } from '../../core/relay/alarms.ts'
 import type { Trouble, Troubles } from './raised.ts'
 
 /** One row of the journal: what was not in order, from when to when. Times are of the source's clock. */

@@ -1,7 +1,7 @@
 import type { Pool } from '../../core/database.ts'
 import type { TopicIdentityReader } from '../../core/kafka/topic-identity.ts'
 import type { Logger } from '../../core/log.ts'
-import { readOldestWaiting, readSkipped } from './intents.ts'
+import { readOldestWaiting, readSkipped } from '../../core/relay/intents.ts'
 import { type Observation, timed } from './observation.ts'
 import { readTopic } from './topic.ts'
 

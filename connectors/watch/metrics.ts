@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from '../../core/metrics.ts'
-import { ALARM_CODES } from '../alarms.ts'
-import { ageMs } from '../facts.ts'
+import { ALARM_CODES } from '../../core/relay/alarms.ts'
+import { ageMs } from '../../core/relay/facts.ts'
 import { lastRead, type Observation } from './observation.ts'
 import type { Troubles } from './raised.ts'
 import { watermarkAgeMs } from './readiness.ts'

@@ -1,12 +1,12 @@
 import type { ConnectorStatus } from '../../core/connect-client.ts'
 import type { EndOffsets } from '../../core/kafka/topics.ts'
-import type { Reading, SkippedRevisions, TopicReading, WaitingIntent } from '../facts.ts'
-import type { SourceFacts } from '../slot.ts'
+import type { Reading, SkippedRevisions, TopicReading, WaitingIntent } from '../../core/relay/facts.ts'
+import type { SourceFacts } from '../../core/relay/slot.ts'
 import type { Evidence } from './evidence.ts'
 import type { Watermark } from './record.ts'
 import type { RestartDecision } from './restart.ts'
 
-export { lastRead } from '../facts.ts'
+export { lastRead } from '../../core/relay/facts.ts'
 
 /** A reading with the monotonic time at which it ended; `pending` before the first one. */
 export type Timed<T> = (Reading<T> & { readonly atMs: number }) | { readonly status: 'pending' }

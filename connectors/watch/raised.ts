@@ -1,4 +1,4 @@
-import { ALARMS, type AlarmCode, type Condition } from '../alarms.ts'
+import { ALARMS, type AlarmCode, type Condition } from '../../core/relay/alarms.ts'
 
 /** One thing that is not in order, and whether it has lasted long enough to be an alarm. */
 export type Trouble = Condition & { readonly sinceMs: number; readonly isAlarm: boolean }

@@ -1,6 +1,6 @@
-import { ALARMS, type AlarmCode, CHECKS, type Check, type Condition } from '../alarms.ts'
-import { conditionsOf, WATERMARK_LIMIT_MS } from '../conditions.ts'
-import { ageMs, type Reading, type RelayFacts } from '../facts.ts'
+import { ALARMS, type AlarmCode, CHECKS, type Check, type Condition } from '../../core/relay/alarms.ts'
+import { conditionsOf, WATERMARK_LIMIT_MS } from '../../core/relay/conditions.ts'
+import { ageMs, type Reading, type RelayFacts } from '../../core/relay/facts.ts'
 import type { CourseState } from './course.ts'
 import { lastRead, type Observation, type Timed } from './observation.ts'
 

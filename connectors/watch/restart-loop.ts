@@ -1,6 +1,6 @@
 import { type ConnectClient, type ConnectorStatus, ConnectUnavailable } from '../../core/connect-client.ts'
 import type { Logger } from '../../core/log.ts'
-import { slotFaultOf } from '../slot.ts'
+import { slotFaultOf } from '../../core/relay/slot.ts'
 import { lastRead, type Observation, timed } from './observation.ts'
 import { decideRestart, type Failures, NO_RESTARTS, type RestartDecision } from './restart.ts'
 

@@ -1,6 +1,6 @@
 import { classifyFailure } from '../../core/connector-failure.ts'
-import { firstLineOf } from '../failure.ts'
-import type { SlotFault } from '../slot.ts'
+import { firstLineOf } from '../../core/relay/failure.ts'
+import type { SlotFault } from '../../core/relay/slot.ts'
 
 /** What is failed now; empty when nothing is. Traces as Connect reports them. */
 export type Failures = readonly string[]

@@ -1,14 +1,7 @@
 import type { Pool } from '../../core/database.ts'
 import type { TopicIdentity, TopicIdentityReader } from '../../core/kafka/topic-identity.ts'
-import type { TopicReading } from '../facts.ts'
-
-/** The topic that watermarks were written about, as the first watcher found it or an operator accepted it. */
-export async function readRecordedTopic(projection: Pool, topic: string): Promise<TopicIdentity | null> {
-  const { rows } = await projection.query('SELECT topic_id, cluster_id FROM relay_topics WHERE topic = $1', [
-    topic,
-  ])
-  return rows[0] ? { topicId: rows[0].topic_id, clusterId: rows[0].cluster_id } : null
-}
+import type { TopicReading } from '../../core/relay/facts.ts'
+import { readRecordedTopic } from '../../core/relay/recorded-topic.ts'
 
 /** Only when none is recorded: another one is for an operator to accept. */
 export async function recordFirstTopic(

@@ -1,5 +1,5 @@
 import type { EndOffsets } from '../../core/kafka/topics.ts'
-import type { SourceFacts } from '../slot.ts'
+import type { SourceFacts } from '../../core/relay/slot.ts'
 import type { Bound } from './bounds.ts'
 import { partitionsThatShrank } from './record.ts'
 

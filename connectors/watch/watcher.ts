@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../core/log.ts'
 import type { ReadinessCheck } from '../../core/operations.ts'
-import { ALARMS, CHECKS, type ConnectorAddress } from '../alarms.ts'
+import { ALARMS, CHECKS, type ConnectorAddress } from '../../core/relay/alarms.ts'
 import { COURSE_BEGINS, type CourseState, follow } from './course.ts'
 import type { IncidentJournal } from './incident-journal.ts'
 import type { LookTick } from './look-loop.ts'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AlarmCode } from '../../connectors/alarms.ts'
 import { RESTART } from '../../connectors/watch/restart.ts'
+import type { AlarmCode } from '../../core/relay/alarms.ts'
 import { useLab } from '../support/lab.ts'
 import { uniqueNoteId } from '../support/notes.ts'
 import { insertNote, labEncoder } from '../support/outbox-rows.ts'

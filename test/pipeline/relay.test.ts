@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseLsn } from '../../connectors/slot.ts'
+import { parseLsn } from '../../core/relay/slot.ts'
 import { clientOf } from '../support/client.ts'
 import { useLab } from '../support/lab.ts'
 import { uniqueNoteId } from '../support/notes.ts'

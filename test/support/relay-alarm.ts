@@ -1,4 +1,4 @@
-import type { AlarmCode } from '../../connectors/alarms.ts'
+import type { AlarmCode } from '../../core/relay/alarms.ts'
 import { waitFor } from './wait.ts'
 
 /** Does the watcher at that address raise the alarm now? */

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readSourceFacts } from '../../../connectors/slot.ts'
 import type { Bound } from '../../../connectors/watch/bounds.ts'
 import { EvidenceCheck } from '../../../connectors/watch/evidence.ts'
 import { type TopicEnds, WALK_STANDS_MS } from '../../../connectors/watch/walk.ts'
 import { createPool, type Pool } from '../../../core/database.ts'
 import { createLogger } from '../../../core/log.ts'
+import { readSourceFacts } from '../../../core/relay/slot.ts'
 import { useLab } from '../../support/lab.ts'
 import { type ScratchDatabase, scratchProjection, scratchSource } from '../../support/scratch-database.ts'
 

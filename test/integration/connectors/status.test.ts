@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { readRelayStatus } from '../../../connectors/status.ts'
 import { createPool } from '../../../core/database.ts'
 import { EndOffsetReader } from '../../../core/kafka/topics.ts'
 import { createLogger } from '../../../core/log.ts'
+import { readRelayStatus } from '../../../core/relay/status.ts'
 import { useLab } from '../../support/lab.ts'
 import { waitFor } from '../../support/wait.ts'
 

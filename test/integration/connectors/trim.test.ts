@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readSourceFacts } from '../../../connectors/slot.ts'
 import {
   recordConfirmed,
   recordWatermark,
@@ -10,6 +9,7 @@ import {
 } from '../../../connectors/watch/record.ts'
 import { createPool } from '../../../core/database.ts'
 import { createLogger } from '../../../core/log.ts'
+import { readSourceFacts } from '../../../core/relay/slot.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ALARM_CODES, ALARMS, type Condition } from '../../../connectors/alarms.ts'
 import { COURSE_BEGINS, type CourseState, follow } from '../../../connectors/watch/course.ts'
 import { NOTHING_OBSERVED, type Observation } from '../../../connectors/watch/observation.ts'
 import { changesOf, NO_TROUBLES, raise, type Troubles } from '../../../connectors/watch/raised.ts'
+import { ALARM_CODES, ALARMS, type Condition } from '../../../core/relay/alarms.ts'
 import { lsn, sourceFacts } from './source-facts.ts'
 
 const MINUTE_MS = 60_000

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { outboxConnector } from '../../../connectors/definition.ts'
-import { firstLineOf } from '../../../connectors/failure.ts'
 import { isSameConfig, progressOf } from '../../../connectors/register.ts'
-import { parseLsn } from '../../../connectors/slot.ts'
 import { describeDifferences, HEARTBEAT_TOPIC, MAX_MESSAGE_BYTES } from '../../../connectors/topics.ts'
 import { classifyFailure } from '../../../core/connector-failure.ts'
 import { differencesOf } from '../../../core/kafka/topics.ts'
 import { LIMITS } from '../../../core/note.ts'
+import { firstLineOf } from '../../../core/relay/failure.ts'
+import { parseLsn } from '../../../core/relay/slot.ts'
 
 const { name, config } = outboxConnector()
 

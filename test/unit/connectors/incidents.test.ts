@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AlarmCode } from '../../../connectors/alarms.ts'
 import {
   adopt,
   EMPTY_JOURNAL,
@@ -10,6 +9,7 @@ import {
   keep,
 } from '../../../connectors/watch/incidents.ts'
 import type { Trouble, Troubles } from '../../../connectors/watch/raised.ts'
+import type { AlarmCode } from '../../../core/relay/alarms.ts'
 
 const BEGIN = Date.parse('2026-01-01T12:00:00Z')
 const timeOf = (ms: number) => new Date(BEGIN + ms)

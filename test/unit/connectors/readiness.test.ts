@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ALARMS, CHECKS } from '../../../connectors/alarms.ts'
 import { COURSE_BEGINS, type CourseState } from '../../../connectors/watch/course.ts'
 import { NOTHING_OBSERVED, type Observation } from '../../../connectors/watch/observation.ts'
 import { conditionsSeen, reasonsOf, WATCH_LIMITS } from '../../../connectors/watch/readiness.ts'
 import { partitionsThatShrank } from '../../../connectors/watch/record.ts'
+import { ALARMS, CHECKS } from '../../../core/relay/alarms.ts'
 import { ago, HOLDER, sourceFacts } from './source-facts.ts'
 
 const nowMs = 1_000_000

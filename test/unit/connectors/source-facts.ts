@@ -1,11 +1,11 @@
+import { formatLsn } from '../../../core/lsn.ts'
 import {
   parseLsn,
   type RecordedSlot,
   type Slot,
   type SlotHolder,
   type SourceFacts,
-} from '../../../connectors/slot.ts'
-import { formatLsn } from '../../../core/lsn.ts'
+} from '../../../core/relay/slot.ts'
 
 export const lsn = (value: number | bigint) => {
   const number = BigInt(value)

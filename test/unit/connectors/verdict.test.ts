@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ALARMS } from '../../../connectors/alarms.ts'
-import { connectorConditions } from '../../../connectors/connector-conditions.ts'
-import type { RelayFacts } from '../../../connectors/facts.ts'
-import { slotFaultOf } from '../../../connectors/slot.ts'
-import { judgeRelay } from '../../../connectors/verdict.ts'
 import type { ConnectorStatus } from '../../../core/connect-client.ts'
+import { ALARMS } from '../../../core/relay/alarms.ts'
+import { connectorConditions } from '../../../core/relay/connector-conditions.ts'
+import type { RelayFacts } from '../../../core/relay/facts.ts'
+import { slotFaultOf } from '../../../core/relay/slot.ts'
+import { judgeRelay } from '../../../core/relay/verdict.ts'
 import { ago, HOLDER, RECORDED, sourceFacts } from './source-facts.ts'
 
 const running: ConnectorStatus = { connector: { state: 'RUNNING' }, tasks: [{ id: 0, state: 'RUNNING' }] }

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { WAL_ALARM_SHARE } from '../../../connectors/conditions.ts'
 import {
   MAX_MESSAGE_BYTES,
   REVISIONS_PARTITIONS,
@@ -10,6 +9,7 @@ import { VARIABLES } from '../../../core/config.ts'
 import { configurationDocument } from '../../../core/configuration-document.ts'
 import { HTTP_LIMITS } from '../../../core/http-server.ts'
 import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
+import { WAL_ALARM_SHARE } from '../../../core/relay/conditions.ts'
 import { ACTION_BYTES, REASON_CHARS } from '../../../services/console/action-request.ts'
 import { RUN_LIMITS } from '../../../services/console/verify/runs.ts'
 import { MAX_DIFFERENCES } from '../../../services/console/verify/verification.ts'

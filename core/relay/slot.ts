@@ -1,5 +1,5 @@
-import type { Pool } from '../core/database.ts'
-import { parseLsn as lsnValue } from '../core/lsn.ts'
+import type { Pool } from '../database.ts'
+import { parseLsn as lsnValue } from '../lsn.ts'
 
 /** A WAL position as PostgreSQL prints it (`0/20701E0`) and as a number that can be compared. */
 export type Lsn = { readonly text: string; readonly value: bigint }

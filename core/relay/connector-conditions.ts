@@ -1,5 +1,5 @@
-import type { ConnectorStatus } from '../core/connect-client.ts'
-import { classifyFailure } from '../core/connector-failure.ts'
+import type { ConnectorStatus } from '../connect-client.ts'
+import { classifyFailure } from '../connector-failure.ts'
 import type { Condition } from './alarms.ts'
 import type { RelayFacts } from './facts.ts'
 import { causesOf, firstLineOf } from './failure.ts'

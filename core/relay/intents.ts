@@ -1,5 +1,5 @@
-import type { Pool } from '../../core/database.ts'
-import type { SkippedRevisions, WaitingIntent } from '../facts.ts'
+import type { Pool } from '../database.ts'
+import type { SkippedRevisions, WaitingIntent } from './facts.ts'
 
 /**
  * The oldest publication intent of the present slot that is not known to have reached Kafka; null when all

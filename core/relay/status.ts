@@ -1,12 +1,12 @@
-import { ConnectClient, type ConnectorStatus } from '../core/connect-client.ts'
-import type { Pool } from '../core/database.ts'
-import { TopicIdentityReader } from '../core/kafka/topic-identity.ts'
-import type { EndOffsetReader, EndOffsets } from '../core/kafka/topics.ts'
+import { ConnectClient, type ConnectorStatus } from '../connect-client.ts'
+import type { Pool } from '../database.ts'
+import { TopicIdentityReader } from '../kafka/topic-identity.ts'
+import type { EndOffsetReader, EndOffsets } from '../kafka/topics.ts'
 import { ageMs, type Reading, type TopicReading, walShareOf } from './facts.ts'
 import { firstLineOf } from './failure.ts'
+import { readRecordedTopic } from './recorded-topic.ts'
 import { readConfirmedHeartbeat, readSourceFacts, type SlotFault, slotFaultOf } from './slot.ts'
 import { type Judgement, judgeRelay } from './verdict.ts'
-import { readRecordedTopic } from './watch/topic.ts'
 
 export type RelayStatusOptions = {
   readonly connectUrl: string

@@ -1,5 +1,5 @@
-import type { ConnectorStatus } from '../core/connect-client.ts'
-import type { TopicIdentity } from '../core/kafka/topic-identity.ts'
+import type { ConnectorStatus } from '../connect-client.ts'
+import type { TopicIdentity } from '../kafka/topic-identity.ts'
 import type { SourceFacts } from './slot.ts'
 
 /** What was read from one server, or that it could not be read: nothing is filled in for it. */

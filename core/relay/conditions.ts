@@ -1,4 +1,4 @@
-import { ALLOWED_DELAY_MS } from '../core/note.ts'
+import { ALLOWED_DELAY_MS } from '../note.ts'
 import { ALARM_CODES, type AlarmCode, type Condition } from './alarms.ts'
 import { connectorConditions, isRunning } from './connector-conditions.ts'
 import { ageMs, lastRead, type RelayFacts, walShareOf } from './facts.ts'
