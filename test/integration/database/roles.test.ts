@@ -146,6 +146,24 @@ describe('at the projection', () => {
     ['projection_operator', 'change the ledger', 'DELETE FROM audit.records'],
     ['projection_operator', 'rewrite why', `UPDATE operator_actions SET reason = 'x'`],
     ['projection_verifier', 'write notes', 'DELETE FROM catalog.notes'],
+    ['projection_projector', 'make a generation', 'INSERT INTO catalog.generations (generation) VALUES (2)'],
+    ['projection_projector', 'drop a generation', 'SELECT catalog.drop_batch(2, 1)'],
+    ['projection_projector', 'read why something is rebuilt', 'SELECT * FROM public.rebuilds'],
+    ['projection_operator', 'put a note into any generation', 'INSERT INTO catalog.notes DEFAULT VALUES'],
+    ['projection_operator', 'delete a generation at once', 'DELETE FROM catalog.generations'],
+    ['projection_operator', 'number a generation anew', 'UPDATE catalog.generations SET generation = 9'],
+    ['projection_operator', 'forget a rebuild', 'DELETE FROM public.rebuilds'],
+    [
+      'projection_read_api',
+      'switch the live generation',
+      'UPDATE catalog.live_generation SET generation = 1',
+    ],
+    ['projection_watcher', 'switch the live generation', 'UPDATE catalog.live_generation SET generation = 1'],
+    [
+      'projection_verifier',
+      'switch the live generation',
+      'UPDATE catalog.live_generation SET generation = 1',
+    ],
   ]
   test.each(mustNot)('%s must not %s', async (role, _what, statement) => {
     expect(await refusal(projection.urlOf(role), statement)).toBe(INSUFFICIENT_PRIVILEGE)
@@ -156,6 +174,15 @@ describe('at the projection', () => {
     ['projection_projector', 'UPDATE catalog.notes SET title = title WHERE false'],
     ['projection_watcher', 'SELECT next_offset FROM catalog.progress'],
     ['projection_verifier', 'SELECT body FROM catalog.notes LIMIT 1'],
+    [
+      'projection_projector',
+      'SELECT state FROM catalog.generations UNION SELECT state FROM audit.generations',
+    ],
+    ['projection_operator', `INSERT INTO catalog.generations (generation, state) VALUES (2, 'seeding')`],
+    ['projection_operator', 'INSERT INTO audit.generations (generation) VALUES (2)'],
+    ['projection_operator', 'UPDATE catalog.live_generation SET generation = 1'],
+    ['projection_operator', 'UPDATE public.rebuilds SET seeded = 1'],
+    ['projection_verifier', 'SELECT status FROM public.rebuilds'],
   ])('%s may do its work (%s)', async (role, statement) => {
     expect(await refusal(projection.urlOf(role), statement)).toBeUndefined()
   })
