@@ -2,7 +2,7 @@ import { inTransaction, type Pool } from '../../core/database.ts'
 import type { Bound } from './bounds.ts'
 import type { Cursor, TopicEnds } from './walk.ts'
 
-/** An event, and what a record of it must hold; null when the envelope was pruned: its name has to do. */
+/** An event, and what a record of it must hold; null when the content was erased: its name has to do. */
 export type EventBytes = { readonly eventId: string; readonly envelopeSha256: Buffer | null }
 
 export type Intent = Cursor &

@@ -53,11 +53,11 @@ export async function auditHasRead(
 /** What a record of an event has to hold: SHA-256 of the intent's envelope. */
 export type Digests = ReadonlyMap<string, Buffer>
 
-/** Those of the revisions that still have their envelope; what was pruned cannot be replayed. */
+/** Those of the revisions that still have their envelope; what was pruned cannot be replayed, its digest stays. */
 export async function readReplayable(source: Pool, keys: readonly Key[]): Promise<Digests> {
   const { rows } = await source.query<{ event_id: string; envelope_sha256: Buffer }>(
     `SELECT event_id, envelope_sha256 FROM outbox
-     WHERE event_id = ANY ($1::uuid[]) AND envelope_sha256 IS NOT NULL`,
+     WHERE event_id = ANY ($1::uuid[]) AND pruned_at IS NULL`,
     [keys.map(({ eventId }) => eventId)],
   )
   return new Map(rows.map((row) => [row.event_id, row.envelope_sha256]))

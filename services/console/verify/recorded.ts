@@ -4,7 +4,7 @@ type Intent = Pick<RevisionRow, 'noteId' | 'revision' | 'eventId' | 'envelopeSha
 
 /**
  * Intents of which there is a record, by eventKey. Pure. Whoever may write to the topic can name any event in a
- * header: a record counts only with the bytes of the intent, unless those were pruned. What else names the
+ * header: a record counts only with the bytes of the intent, unless those were erased. What else names the
  * event is in the quarantine, and no difference by itself.
  */
 export function recordedIntents(

@@ -16,7 +16,7 @@ export type RevisionRow = {
   readonly revision: number
   readonly digest: string
   readonly eventId: string | null
-  /** Of what a record of the intent holds, in hex; null when its envelope was pruned. */
+  /** Of what a record of the intent holds, in hex; null when its content was erased. */
   readonly envelopeSha256: string | null
 }
 

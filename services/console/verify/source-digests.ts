@@ -24,7 +24,7 @@ export type IntentDigests = {
   /** Note, revision and event id of every outbox row. */
   readonly events: RangeDigests
   /**
-   * The same with what a record of it holds. A range with an envelope that was pruned equals no range of
+   * The same with what a record of it holds. A range with a revision that was erased equals no range of
    * records, and is opened.
    */
   readonly contents: RangeDigests
@@ -38,7 +38,7 @@ export async function intentDigests(source: Reader, ranges: readonly Range[]): P
        SELECT count(*)::int AS rows,
               bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id, 0))::text AS hash,
               bit_xor(hashtextextended(note_id || ':' || revision || ':' || event_id || ':'
-                || coalesce(encode(envelope_sha256, 'hex'), 'pruned'), 0))::text AS contents
+                || coalesce(encode(envelope_sha256, 'hex'), 'erased'), 0))::text AS contents
        FROM outbox WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C"
      ) digest
      WHERE rows > 0`,

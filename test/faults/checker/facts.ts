@@ -32,7 +32,7 @@ export type Intent = {
   readonly noteId: string
   readonly revision: number
   readonly eventId: string
-  /** SHA-256 of the envelope, in hex; null when it was pruned. */
+  /** SHA-256 of the envelope, in hex; null when it was erased. */
   readonly sha256: string | null
 }
 

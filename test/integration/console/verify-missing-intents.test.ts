@@ -41,9 +41,11 @@ test('exactly the intents without a record are found, in the order of their comm
   expect(old.keys).toEqual([])
 })
 
-test('garbage in the name of an event is no record of it; the pruned envelope of another leaves only its name', async () => {
+test('garbage in the name of an event is no record of it, also when the envelope was pruned; of an erased one only the name is left', async () => {
   const garbage = 'ffffffffffff'
-  const [lost, carried, pruned] = [
+  const [lost, carried, pruned, prunedAndLost, erased] = [
+    await sides.save(uniqueNoteId()),
+    await sides.save(uniqueNoteId()),
     await sides.save(uniqueNoteId()),
     await sides.save(uniqueNoteId()),
     await sides.save(uniqueNoteId()),
@@ -52,14 +54,24 @@ test('garbage in the name of an event is no record of it; the pruned envelope of
   await sides.record(carried, garbage)
   await sides.record(carried)
   await sides.record(pruned)
-  await sides.source.query('UPDATE outbox SET envelope = NULL, pruned_at = now() WHERE event_id = $1', [
-    pruned.eventId,
-  ])
+  await sides.record(prunedAndLost, garbage)
+  await sides.record(erased, garbage)
+  await sides.source.query(
+    `UPDATE outbox SET envelope = NULL, pruned_at = now(), pruned_why = 'retention' WHERE event_id = ANY ($1)`,
+    [[pruned.eventId, prunedAndLost.eventId]],
+  )
+  await sides.source.query(
+    `UPDATE outbox SET envelope = NULL, envelope_sha256 = NULL, pruned_at = now(), pruned_why = 'erased'
+     WHERE event_id = $1`,
+    [erased.eventId],
+  )
   const { keys } = await intentsWithoutRecord(sides.pools)
   const missing = keys.map(({ eventId }) => eventId)
   expect(missing).toContain(lost.eventId)
   expect(missing).not.toContain(carried.eventId)
   expect(missing).not.toContain(pruned.eventId)
+  expect(missing).toContain(prunedAndLost.eventId)
+  expect(missing).not.toContain(erased.eventId)
 })
 
 test('a record that names another event for the same revision is no record of the intent', async () => {

@@ -58,6 +58,13 @@ describe('at the source', () => {
     ['notes_watcher', 'write notes', `INSERT INTO notes (note_id, revision) VALUES ('x', 1)`],
     ['notes_operator', 'write notes', `INSERT INTO notes (note_id, revision) VALUES ('x', 1)`],
     ['notes_operator', 'change an intent', 'UPDATE outbox SET event_id = event_id'],
+    ['notes_operator', 'take an envelope away by itself', 'UPDATE outbox SET envelope = NULL'],
+    ['notes_operator', 'write an intent by itself', `INSERT INTO outbox (note_id, revision) VALUES ('x', 1)`],
+    ['notes_operator', 'forget a receipt by itself', 'DELETE FROM request_receipts'],
+    ['notes_operator', 'forget a replay', 'DELETE FROM replays'],
+    ['notes_write_api', 'prune', `SELECT prune_envelopes('{}', '1 day')`],
+    ['notes_write_api', 'make an intent by hand', `SELECT create_intent('x', 1, '', NULL, NULL, NULL)`],
+    ['notes_debezium', 'read who asked for a replay', 'SELECT * FROM replays'],
     ['notes_verifier', 'write anything', `INSERT INTO debezium_signal VALUES ('x', 'log', '{}')`],
     ['notes_owner', 'make a role', 'CREATE ROLE intruder'],
     ['notes_write_api', 'make a table', 'CREATE TABLE public.mine (id int)'],
@@ -95,6 +102,8 @@ describe('at the source', () => {
     ['notes_debezium', 'INSERT INTO relay_heartbeat DEFAULT VALUES'],
     ['notes_watcher', 'SELECT id, at FROM relay_heartbeat LIMIT 1'],
     ['notes_operator', `INSERT INTO debezium_signal VALUES ('x', 'log', '{}')`],
+    ['notes_operator', `SELECT prune_envelopes('{}', '1 day'), delete_old_receipts('7 days', 1)`],
+    ['notes_operator', `SELECT create_intent('x', 1, '', NULL, NULL, NULL)`],
     ['notes_verifier', 'SELECT body FROM note_revisions LIMIT 1'],
   ])('%s may do its work (%s)', async (role, statement) => {
     expect(await refusal(source.urlOf(role), statement)).toBeUndefined()

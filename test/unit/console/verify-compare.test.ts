@@ -76,7 +76,7 @@ test('a record that names an event and holds other bytes is no record of it, and
       expect(short({ ...sides, records: [forged, ...others] })).toEqual([
         ['no-record', record.noteId, record.revision],
       ])
-      // Of a pruned envelope nobody knows the bytes: the name has to do.
+      // Of erased content nobody knows the bytes: the name has to do.
       const revisions = sides.revisions.map((row) =>
         row.eventId === record.eventId ? { ...row, envelopeSha256: null } : row,
       )
