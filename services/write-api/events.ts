@@ -2,9 +2,9 @@ import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import { formatLsn } from '../../core/lsn.ts'
 import { Problem } from '../../core/problem.ts'
+import { type EvidenceFacts, judge, type NoEvidence, type Verdict } from '../../core/relay/evidence.ts'
 import { valid } from '../../core/validate.ts'
 import type { EventStatus, Evidence } from './answers.ts'
-import { type EvidenceFacts, judge, type NoEvidence, type Verdict } from './evidence.ts'
 import type { FactsReader } from './facts.ts'
 
 export const EventParams = z.object({ eventId: z.uuid('must be a UUID').toLowerCase() })

@@ -1,6 +1,6 @@
 import type { Pool } from '../../core/database.ts'
 import { parseLsn } from '../../core/lsn.ts'
-import type { EvidenceFacts } from './evidence.ts'
+import type { EvidenceFacts } from '../../core/relay/evidence.ts'
 
 /** What the source database knows about the publication of one revision. */
 export type PublicationFacts = {

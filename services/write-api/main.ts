@@ -5,12 +5,12 @@ import { EnvelopeEncoder } from '../../core/envelope-encoder.ts'
 import { startHttpServer } from '../../core/http-server.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
+import { askPublicRead } from '../../core/public-read.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import { runService } from '../../core/service.ts'
 import { createWriteApi } from './app.ts'
 import { Coalescer } from './coalesce.ts'
 import { commandMetrics, poolMetrics } from './metrics.ts'
-import { askPublicRead } from './public-read.ts'
 import { learnSchemaId } from './schema-id.ts'
 
 const logger = createLogger('write-api', 'info')

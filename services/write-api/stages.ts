@@ -1,6 +1,6 @@
+import type { PublicRead } from '../../core/public-read.ts'
+import { type EvidenceFacts, judge, type Verdict } from '../../core/relay/evidence.ts'
 import type { Publication } from './answers.ts'
-import { type EvidenceFacts, judge, type Verdict } from './evidence.ts'
-import type { PublicRead } from './public-read.ts'
 
 export type StageFacts = {
   readonly revision: number

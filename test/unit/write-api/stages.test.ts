@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { EvidenceFacts } from '../../../services/write-api/evidence.ts'
-import { type PublicRead, readAnswer } from '../../../services/write-api/public-read.ts'
+import { type PublicRead, readAnswer } from '../../../core/public-read.ts'
+import type { EvidenceFacts } from '../../../core/relay/evidence.ts'
 import { stagesOf } from '../../../services/write-api/stages.ts'
 
 const evidence = (covers: boolean): EvidenceFacts => ({

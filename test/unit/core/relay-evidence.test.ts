@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatLsn, parseLsn } from '../../../core/lsn.ts'
-import { type EvidenceFacts, judge } from '../../../services/write-api/evidence.ts'
+import { type EvidenceFacts, judge } from '../../../core/relay/evidence.ts'
 
 const incarnation = fc.constantFrom(null, 1, 2, 3)
 const record = { topic: 'notes.revisions', partition: 1, offset: 7n, seenAt: new Date(0) }
