@@ -65,6 +65,9 @@ describe('at the source', () => {
     ['notes_write_api', 'prune', `SELECT prune_envelopes('{}', '1 day')`],
     ['notes_write_api', 'make an intent by hand', `SELECT create_intent('x', 1, '', NULL, NULL, NULL)`],
     ['notes_debezium', 'read who asked for a replay', 'SELECT * FROM replays'],
+    ['notes_write_api', 'hide a revision without intent', 'DELETE FROM revisions_without_intent'],
+    ['notes_write_api', 'read which revisions have no intent', 'SELECT * FROM revisions_without_intent'],
+    ['notes_operator', 'hide a revision without intent', 'DELETE FROM revisions_without_intent'],
     ['notes_verifier', 'write anything', `INSERT INTO debezium_signal VALUES ('x', 'log', '{}')`],
     ['notes_owner', 'make a role', 'CREATE ROLE intruder'],
     ['notes_write_api', 'make a table', 'CREATE TABLE public.mine (id int)'],
@@ -110,6 +113,8 @@ describe('at the source', () => {
     ['notes_operator', `SELECT prune_envelopes('{}', '1 day'), delete_old_receipts('7 days', 1)`],
     ['notes_operator', `SELECT create_intent('x', 1, '', NULL, NULL, NULL)`],
     ['notes_verifier', 'SELECT body FROM note_revisions LIMIT 1'],
+    ['notes_operator', 'SELECT since FROM revisions_without_intent LIMIT 1'],
+    ['notes_verifier', 'SELECT since FROM revisions_without_intent LIMIT 1'],
   ])('%s may do its work (%s)', async (role, statement) => {
     expect(await refusal(source.urlOf(role), statement)).toBeUndefined()
   })
