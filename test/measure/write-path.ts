@@ -75,8 +75,8 @@ for (const [name, took] of [
     percentile(took, 90),
     took.reduce((a, b) => a + b) / took.length,
   ]
-  console.log(
-    `${name}: ${took.length} calls, p50 ${p50.toFixed(3)} ms, p90 ${p90.toFixed(3)} ms, mean ${mean.toFixed(3)} ms`,
+  process.stdout.write(
+    `${name}: ${took.length} calls, p50 ${p50.toFixed(3)} ms, p90 ${p90.toFixed(3)} ms, mean ${mean.toFixed(3)} ms\n`,
   )
 }
 await Promise.all([admin.end(), writer.end()])
