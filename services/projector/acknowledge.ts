@@ -65,7 +65,8 @@ export type Step = {
 
 /**
  * First statement of every batch: locks the progress row and moves it. A second instance with the same
- * batch waits here, and then finds the row moved.
+ * batch waits here, and then finds the row moved. It also shares the erasures (core/erasures.ts): none is applied
+ * until the batch ends, and those before it are seen by what follows.
  * @throws Misplaced when the row is not at `from`: nothing may be applied
  */
 export async function advanceProgress(client: PoolClient, place: LivePlace, step: Step): Promise<void> {
@@ -73,7 +74,8 @@ export async function advanceProgress(client: PoolClient, place: LivePlace, step
     name: `${place.consumer}-advance-progress`,
     text: `UPDATE ${place.consumer}.progress
            SET next_offset = $6, last_event_id = $7, last_broker_time = $8, updated_at = clock_timestamp()
-           WHERE generation = $1 AND topic = $2 AND partition = $3 AND incarnation = $4 AND next_offset = $5`,
+           WHERE generation = $1 AND topic = $2 AND partition = $3 AND incarnation = $4 AND next_offset = $5
+           RETURNING public.share_erasures()`,
     values: [
       place.generation,
       place.topic,

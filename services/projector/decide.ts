@@ -28,6 +28,8 @@ export type Outcome =
   | ({ readonly status: 'quarantined' } & Refusal)
   /** Not tried: an earlier revision of its note is in quarantine, and the consumer takes them in order. */
   | { readonly status: 'held' }
+  /** Of a revision whose content was erased: nothing of it was stored, whatever it holds. */
+  | { readonly status: 'erased' }
 
 /** A decoded event, or why this record can never be applied, whatever the tables hold. */
 export type Admission =

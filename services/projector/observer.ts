@@ -121,6 +121,10 @@ export class Observer {
         this.#count('duplicate', '', 1)
         this.#logger.info(facts, 'duplicate: this event took effect before')
         break
+      case 'erased':
+        this.#count('erased', '', 1)
+        this.#logger.info(facts, 'erased: its content was erased on request; nothing of it was stored')
+        break
       case 'quarantined':
         this.#count('quarantined', outcome.reason, 1)
         this.#logger.warn({ ...facts, reason: outcome.reason }, `quarantined: ${outcome.explanation}`)

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from '../../core/database.ts'
+import { shareErasures } from '../../core/erasures.ts'
 import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import type { ConsumerName, LivePlace } from './place.ts'
 import { storable } from './quarantine.ts'
@@ -114,8 +115,8 @@ export async function readHeld(
 }
 
 /**
- * Locks the progress of partitions, as every batch does first: no batch of them is applied meanwhile. In one
- * order, so that two cannot wait for each other.
+ * Locks the progress of partitions, as every batch does first: no batch of them is applied meanwhile, and no
+ * erasure. In one order, so that two cannot wait for each other.
  */
 export async function lockProgress(client: PoolClient, places: readonly LivePlace[]): Promise<void> {
   const [first] = places
@@ -126,6 +127,7 @@ export async function lockProgress(client: PoolClient, places: readonly LivePlac
      ORDER BY topic, partition FOR UPDATE`,
     [first.generation, places.map(({ topic }) => topic), places.map(({ partition }) => partition)],
   )
+  await shareErasures(client)
 }
 
 /** Which of the records are still in `state`; those are locked now. Comes after `lockProgress`. */
@@ -156,6 +158,11 @@ export async function lowestWaiting(
     [scope.consumer, scope.generation, noteId, states, besides ?? null],
   )
   return rows[0]?.revision ?? undefined
+}
+
+/** Takes the content out of a record that an attempt found to be of an erased revision. */
+export async function eraseContent(client: PoolClient, { id, actionId }: StoredRecord): Promise<void> {
+  await client.query('SELECT quarantine.erase_content(ARRAY[$1::bigint], $2)', [id, actionId])
 }
 
 /** Writes what became of an attempt, and of the action that asked for it, in the transaction of its effect. */

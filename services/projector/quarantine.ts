@@ -3,6 +3,7 @@ import type { KafkaRecord } from '../../core/kafka/consumer.ts'
 import { byteaArray, int8Array, timestampArray } from '../../core/postgres-arrays.ts'
 import type { Prepared } from './consumption.ts'
 import type { Outcome, Refusal } from './decide.ts'
+import { erasedOf, isErased } from './erased.ts'
 import type { Failure } from './failure.ts'
 import type { LivePlace } from './place.ts'
 import { brokerTimeOf, eventIdOf, noteIdOf, revisionOf } from './record-facts.ts'
@@ -39,8 +40,21 @@ const isItsEvent = ({ record, event }: Prepared): boolean =>
 const headersAsJson = ({ headers }: KafkaRecord): string =>
   JSON.stringify(headers.map(({ key, value }) => [storable(key), value?.toString('base64') ?? null]))
 
-/** Keeps records whole, with where they lay and why they were not applied, in the batch's transaction. */
-export async function quarantine(client: PoolClient, place: LivePlace, kept: readonly Kept[]): Promise<void> {
+/**
+ * Keeps records whole, with where they lay and why they were not applied, in the batch's transaction. Those of
+ * erased revisions are not kept.
+ */
+export async function quarantine(
+  client: PoolClient,
+  place: LivePlace,
+  refused: readonly Kept[],
+): Promise<void> {
+  // What PostgreSQL refused is parked in a transaction of its own, which an erasure may have come before.
+  const erased = await erasedOf(
+    client,
+    refused.map(({ item }) => item),
+  )
+  const kept = refused.filter(({ item }) => !isErased(item, erased))
   if (kept.length === 0) return
   await client.query(
     `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,

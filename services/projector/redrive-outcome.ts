@@ -17,6 +17,9 @@ export const refusedAgain = ({ reason, explanation }: Refusal): Resolution => ({
   explanation,
 })
 
+/** The same as in database/projection/017_erasure.sql. */
+const ERASED_TEXT = 'Erased: the content of this note was erased on request.'
+
 export const keptBack: Resolution = {
   state: 'held',
   action: 'no-effect',
@@ -39,6 +42,12 @@ export function resolutionOf(outcome: Outcome): Resolution {
         state: 'no-effect',
         action: 'no-effect',
         explanation: 'The event had already taken effect; nothing was changed.',
+      }
+    case 'erased':
+      return {
+        state: 'no-effect',
+        action: 'no-effect',
+        explanation: ERASED_TEXT,
       }
     case 'quarantined':
       return refusedAgain(outcome)

@@ -3,7 +3,14 @@ import type { Consumption, Prepared } from './consumption.ts'
 import { failureOf } from './failure.ts'
 import { isKeptBack, noteOf } from './hold.ts'
 import { rejectedByDatabase } from './quarantine.ts'
-import { lockProgress, lockRecords, lowestWaiting, resolve, type StoredRecord } from './quarantine-store.ts'
+import {
+  eraseContent,
+  lockProgress,
+  lockRecords,
+  lowestWaiting,
+  resolve,
+  type StoredRecord,
+} from './quarantine-store.ts'
 import { keptBack, type Resolution, refusedAgain, resolutionOf } from './redrive-outcome.ts'
 
 /**
@@ -46,11 +53,12 @@ export async function redrive<P extends Prepared>(
 export async function applyOne<P extends Prepared>(
   client: PoolClient,
   consumption: Consumption<P>,
-  { place }: StoredRecord,
+  stored: StoredRecord,
   item: P,
 ): Promise<Resolution> {
-  const [outcome] = await consumption.apply(client, place, [item])
+  const [outcome] = await consumption.apply(client, stored.place, [item])
   if (!outcome) throw new Error('an outcome is missing')
+  if (outcome.status === 'erased') await eraseContent(client, stored)
   return resolutionOf(outcome)
 }
 

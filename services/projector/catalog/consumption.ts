@@ -1,4 +1,5 @@
 import type { EnvelopeDecoder } from '../../../core/envelope-decoder.ts'
+import { ERASED_DIGEST } from '../../../core/erasures.ts'
 import type { KafkaRecord } from '../../../core/kafka/consumer.ts'
 import type { Consumption } from '../consumption.ts'
 import {
@@ -10,6 +11,7 @@ import {
   settle,
 } from '../decide.ts'
 import { type DecodedRecord, decodeAll } from '../decode.ts'
+import { erasedOf, isErased, movedFromErased } from '../erased.ts'
 import { followRevisions, type Irregular } from '../gaps.ts'
 import type { Run } from '../runs.ts'
 import { closeGaps, openGaps, recordIrregular } from './gaps-sql.ts'
@@ -27,7 +29,14 @@ export const catalogConsumption = (
   generation,
   prepare: (records) => decodeAll(records, decoder),
   apply: async (client, place, batch) => {
-    const admitted = batch.filter(isAdmitted)
+    const erased = await erasedOf(client, batch)
+    const gone = new Set(batch.filter((item) => isErased(item, erased)))
+    // That it came is known for ever, so that it counts as seen; what it held is not.
+    const withoutContent = [...gone]
+      .filter(isAdmitted)
+      .map((item) => ({ ...item, contentDigest: ERASED_DIGEST }))
+    await enterInbox(client, generation, candidatesOf(withoutContent))
+    const admitted = batch.filter(isAdmitted).filter((item) => !gone.has(item))
     const candidates = candidatesOf(admitted)
     const entered = await enterInbox(client, generation, candidates)
     // Normally all are new. Only if not: what was there before?
@@ -38,7 +47,7 @@ export const catalogConsumption = (
     const settled =
       entered.size === admitted.length ? admitted.map(() => 'fresh' as const) : settle(admitted, before)
     const fresh = admitted.filter((_, index) => settled[index] === 'fresh')
-    const moved = await upsertNotes(client, generation, newestPerNote(fresh))
+    const moved = movedFromErased(await upsertNotes(client, generation, newestPerNote(fresh)), erased)
     // Normally every revision is the next one of its note: then none of these asks the database anything.
     const { opened, late, irregular } = followRevisions(fresh, moved)
     await openGaps(client, place, opened)
@@ -49,7 +58,7 @@ export const catalogConsumption = (
     )
     await recordIrregular(client, place, [...irregular, ...duplicatesOf(admitted, settled)])
     const ahead = new Map(opened.map(({ openedBy, first, last }) => [openedBy.record, { first, last }]))
-    return outcomesInOrder(batch, settled, fresh, outcomesOfFresh(fresh, moved), ahead)
+    return outcomesInOrder(batch, gone, settled, fresh, outcomesOfFresh(fresh, moved), ahead)
   },
 })
 
@@ -60,6 +69,7 @@ const duplicatesOf = (admitted: readonly Admitted[], settled: ReturnType<typeof 
 
 function outcomesInOrder(
   batch: readonly DecodedRecord[],
+  gone: ReadonlySet<DecodedRecord>,
   settled: ReturnType<typeof settle>,
   fresh: readonly Admitted[],
   freshOutcomes: readonly ('applied' | 'stale')[],
@@ -68,6 +78,7 @@ function outcomesInOrder(
   const ofFresh = new Map(fresh.map((item, index) => [item.record, freshOutcomes[index] ?? 'applied']))
   let next = 0
   return batch.map((item): Outcome => {
+    if (gone.has(item)) return { status: 'erased' }
     if (item.status === 'refused') return { status: 'quarantined', ...item.refusal }
     const verdict = settled[next++]
     if (verdict === 'duplicate') return { status: 'duplicate' }
