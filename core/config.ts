@@ -108,9 +108,66 @@ export const VARIABLES = {
     .min(1)
     .describe('Path of the private JWK with which notesctl signs its own tokens (lab only).'),
   NOTES_TOKEN: z.string().min(1).describe('Bearer token notesctl sends instead of signing one.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      'OpenTelemetry collector that takes OTLP over HTTP; spans go to its /v1/traces. Without this and the next one nothing is traced.',
+    ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl
+    .optional()
+    .describe('Whole address that takes spans, instead of the one above.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .enum(['http/protobuf'])
+    .default('http/protobuf')
+    .describe('How spans are sent; there is one way.'),
+  OTEL_SERVICE_NAME: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('service.name of the spans, instead of notes- and the name of the process.'),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on')
+    .describe('Which traces are recorded. A consumer records only those that the write API did.'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('Share of the traces that the samplers with traceidratio take.'),
+  OTEL_BSP_SCHEDULE_DELAY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(60_000)
+    .default(5_000)
+    .describe('Milliseconds that ended spans wait at most to be sent together.'),
+  OTEL_SDK_DISABLED: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('true: nothing is traced, whatever else is set.'),
 } as const
 
 export type VariableName = keyof typeof VARIABLES
+
+/** OpenTelemetry's own names (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). */
+export const TRACING_VARIABLES = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_SERVICE_NAME',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
+  'OTEL_BSP_SCHEDULE_DELAY',
+  'OTEL_SDK_DISABLED',
+] as const satisfies readonly VariableName[]
 
 /** Which variables each process reads: what its main.ts asks for and docs/configuration.md prints. */
 export const PROCESS_VARIABLES = {
@@ -127,6 +184,7 @@ export const PROCESS_VARIABLES = {
     'AUTH_ISSUER',
     'AUTH_AUDIENCE',
     'AUTH_JWKS',
+    ...TRACING_VARIABLES,
   ],
   projector: [
     'HOST',
@@ -140,6 +198,7 @@ export const PROCESS_VARIABLES = {
     'CATALOG_AFTER_QUARANTINE',
     'SCHEMA_REGISTRY_URL',
     'SCHEMA_SUBJECT',
+    ...TRACING_VARIABLES,
   ],
   'read-api': [
     'HOST',
@@ -150,6 +209,7 @@ export const PROCESS_VARIABLES = {
     'KAFKA_TOPIC',
     'WRITE_API_URL',
     'READ_RATE_LIMIT_PER_SECOND',
+    ...TRACING_VARIABLES,
   ],
   console: [
     'HOST',
@@ -171,6 +231,7 @@ export const PROCESS_VARIABLES = {
     'AUTH_ISSUER',
     'AUTH_AUDIENCE',
     'AUTH_JWKS',
+    ...TRACING_VARIABLES,
   ],
   watcher: [
     'HOST',
@@ -220,6 +281,7 @@ export const PROCESS_VARIABLES = {
 export type ProcessName = keyof typeof PROCESS_VARIABLES
 
 type ConfigOf<Name extends VariableName> = { [K in Name]: z.output<(typeof VARIABLES)[K]> }
+export type TracingConfig = ConfigOf<(typeof TRACING_VARIABLES)[number]>
 
 /**
  * Reads the named variables from `env`.

@@ -8,7 +8,9 @@ const INTRODUCTION = `# Configuration
 Every process reads its settings from environment variables, once, at start. A variable that is missing or wrong stops the start (exit code 2) with all problems named; values are not echoed. \`bin/up\` sets all of this for the native lab; \`notesctl\` takes what it is not given from the lab's \`client.env\`, and each of its commands asks only for what it uses. Limits that are not settings: [limits.md](limits.md).
 `
 
-const OTHERS = `## The lab and the tests
+const OTHERS = `Variables whose name begins with \`OTEL_\` are OpenTelemetry's; the exporter reads more of them: [tracing.md](tracing.md).
+
+## The lab and the tests
 
 | Variable | Meaning |
 |---|---|
@@ -17,6 +19,7 @@ const OTHERS = `## The lab and the tests
 | \`TEST_RELAY_POLL_MS\` | \`poll.interval.ms\` of the connector in the lab that the tests start, instead of what \`connectors/outbox-connector.json\` says; bin/test slows down where the relay is not what is tried. |
 | \`LAB_KEEP\` | \`1\`: tests use a running lab in that folder and leave it running. |
 | \`XDG_CACHE_HOME\` | Where the lab keeps its jars, in \`notes-lab\`. Default \`~/.cache\`. |
+| \`OTEL_…\` | Handed on by \`bin/up\` to the processes of ours that trace. |
 | \`WAIT_SCALE\` | Stretches every waiting limit, for a slow machine. Default 1. |
 | \`TEST_LONG\` | \`1\`: tests that need minutes run in full (\`npm run test:long\`). |
 `
@@ -29,14 +32,15 @@ function values(name: VariableName): string {
   const schema = output.type ? output : describe('input')
   if (schema.format === 'uri') return 'URL'
   if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ')
-  if (schema.type === 'integer') return `${schema.minimum} to ${schema.maximum}`
+  if (schema.type === 'integer' || schema.type === 'number') return `${schema.minimum} to ${schema.maximum}`
   if (schema.type === 'array') return 'list'
   return 'text'
 }
 
 function defaultOf(name: VariableName): string {
   const parsed = VARIABLES[name].safeParse(undefined)
-  return parsed.success ? `\`${String(parsed.data)}\`` : 'required'
+  if (!parsed.success) return 'required'
+  return parsed.data === undefined ? 'none' : `\`${String(parsed.data)}\``
 }
 
 const meaning = (name: VariableName) => (VARIABLES[name].description ?? '').replaceAll('<', '&lt;')

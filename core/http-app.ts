@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http'
+import type { Span, Tracer } from '@opentelemetry/api'
 import express, { type Express, type Request, type RequestHandler } from 'express'
 import type { Logger } from './log.ts'
 import { Histogram, type Registry } from './metrics.ts'
 import type { OpenApiDocument } from './openapi.ts'
 import { operationsRouter, type ReadinessCheck } from './operations.ts'
 import { notFound, Problem, problemHandler } from './problem.ts'
-import { continueTrace } from './trace.ts'
+import { beginServerSpan, endServerSpan } from './tracing/server-span.ts'
+import { continueTrace, traceparentOf as toTraceparent } from './tracing/traceparent.ts'
 
 export type HttpAppOptions = {
   readonly logger: Logger
@@ -14,23 +16,47 @@ export type HttpAppOptions = {
   readonly document: OpenApiDocument
   /** Failures of dependencies as problems, e.g. a database that is away as 503. */
   readonly translate: (error: unknown) => Problem | undefined
+  /** Makes a span of each request; none: nothing is traced. */
+  readonly tracer?: Tracer | undefined
 }
 
-const traceparents = new WeakMap<Request, string>()
+type RequestTrace = { readonly traceparent: string; readonly span: Span | undefined }
+const traces = new WeakMap<Request, RequestTrace>()
+
+function traceOf(req: Request): RequestTrace {
+  const known = traces.get(req)
+  if (!known) throw new Error('this request did not come by createHttpApp')
+  return known
+}
 
 /** The trace context of this request: the caller's continued, or a new one. */
-export function traceparentOf(req: Request): string {
-  const traceparent = traceparents.get(req)
-  if (!traceparent) throw new Error('traceparentOf used outside createHttpApp')
-  return traceparent
+export const traceparentOf = (req: Request): string => traceOf(req).traceparent
+
+/** The span of this request; undefined when nothing is traced. */
+export const spanOf = (req: Request): Span | undefined => traceOf(req).span
+
+/** Every request has a trace context, for log lines and for whoever is asked next; a span only when traced. */
+function traceRequests(tracer: Tracer | undefined): RequestHandler {
+  return (req, res, next) => {
+    // What asks for health and metrics all the time is of no interest.
+    const span =
+      tracer && !OPERATIONS_PATHS.includes(req.path) ? beginServerSpan(tracer, req, req.path) : undefined
+    const traceparent = span ? toTraceparent(span.spanContext()) : continueTrace(req.get('traceparent'))
+    traces.set(req, { traceparent, span })
+    res.set('traceparent', traceparent)
+    if (span) {
+      res.once('close', () => {
+        const { method, params } = req
+        endServerSpan(span, req, res, { method: knownMethod(method), route: routeOf(req), params })
+      })
+    }
+    next()
+  }
 }
 
-const trace: RequestHandler = (req, res, next) => {
-  const traceparent = continueTrace(req.get('traceparent'))
-  traceparents.set(req, traceparent)
-  res.set('traceparent', traceparent)
-  next()
-}
+/** The template, never with ids in it. */
+const routeOf = (req: Request): string | undefined =>
+  typeof req.route?.path === 'string' ? req.route.path : undefined
 
 /** Exactly one Host in HTTP/1.1 (RFC 9112, 3.2). */
 const requireHost: RequestHandler = (req, _res, next) => {
@@ -63,8 +89,7 @@ function measureRequests(metrics: Registry): RequestHandler {
   return (req, res, next) => {
     const start = performance.now()
     res.once('close', () => {
-      const route = typeof req.route?.path === 'string' ? req.route.path : 'none'
-      duration.observe(labelsOf(req, res, route), (performance.now() - start) / 1000)
+      duration.observe(labelsOf(req, res, routeOf(req) ?? 'none'), (performance.now() - start) / 1000)
     })
     next()
   }
@@ -72,8 +97,9 @@ function measureRequests(metrics: Registry): RequestHandler {
 
 /** Methods come from clients: any name that is not a usual one is counted as "other". */
 const USUAL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const knownMethod = (method: string): string => (USUAL_METHODS.has(method) ? method : 'other')
 const labelsOf = (req: Request, res: ServerResponse, route: string) => ({
-  method: USUAL_METHODS.has(req.method) ? req.method : 'other',
+  method: knownMethod(req.method),
   route,
   status: String(res.statusCode),
 })
@@ -121,7 +147,7 @@ export function createHttpApp(options: HttpAppOptions, routes: (app: Express) =>
   app.disable('etag')
   app.enable('case sensitive routing')
   app.set('query parser', 'simple')
-  app.use(trace, securityHeaders, measureRequests(options.metrics), requireHost)
+  app.use(traceRequests(options.tracer), securityHeaders, measureRequests(options.metrics), requireHost)
   app.use(operationsRouter(options.metrics, options.checks))
   app.get('/openapi.json', (_req, res) => {
     res.set('Cache-Control', 'no-cache').json(options.document)

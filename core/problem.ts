@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import type { Logger } from './log.ts'
-import { traceIdOf } from './trace.ts'
+import { traceIdOf } from './tracing/traceparent.ts'
 
 /**
  * Every error an API answers with, by stable code. `title` is the same for every occurrence (RFC 9457);

@@ -78,4 +78,13 @@ ensure_test_prerequisites() {
     apt_install python3 python3-venv ||
       say "python3-venv is not installed; the fuzz run needs it: sudo apt-get install -y python3-venv"
   fi
+  # The collector of the trace test is linked with Python's own library, which may be a package of its own.
+  local library
+  library=$(python3 -c 'import sys; print("libpython3.%d.so.1.0" % sys.version_info.minor)' 2>/dev/null) || return 0
+  if ! python3 -c 'import ctypes, os, sys, sysconfig
+try: ctypes.CDLL(sys.argv[1])
+except OSError: ctypes.CDLL(os.path.join(sysconfig.get_config_var("LIBDIR"), sys.argv[1]))' "$library" >/dev/null 2>&1; then
+    apt_install "${library%.so.1.0}" ||
+      say "$library is not installed; the trace test needs it: sudo apt-get install -y ${library%.so.1.0}"
+  fi
 }

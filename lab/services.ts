@@ -30,6 +30,14 @@ const MEMORY_ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: '131072',
 }
 
+/** What says where traces go is handed on as it is: a collector is not part of the lab. */
+const tracingEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      name.startsWith('OTEL_') && value !== undefined ? [[name, value]] : [],
+    ),
+  )
+
 /** One of our own processes, as the lab starts it. */
 export function serviceProcess(name: ServiceName, env: Readonly<Record<string, string>>): ProcessSpec {
   return {
@@ -37,7 +45,7 @@ export function serviceProcess(name: ServiceName, env: Readonly<Record<string, s
     command: process.execPath,
     args: () => [...NODE_FLAGS, path.join(REPOSITORY, MAIN[name])],
     cwd: REPOSITORY,
-    env: { ...baseEnvironment(), ...MEMORY_ENVIRONMENT, ...env },
+    env: { ...baseEnvironment(), ...MEMORY_ENVIRONMENT, ...tracingEnvironment(), ...env },
     stopSignal: 'SIGTERM',
     isLive: () => answersOk(`http://${env.HOST}:${env.PORT}/livez`),
     isReady: () => answersOk(`http://${env.HOST}:${env.PORT}/readyz`),

@@ -36,6 +36,7 @@ export function createConsole(parts: ConsoleParts): Express {
       ],
       document: consoleDocument(),
       translate,
+      tracer: parts.tracer,
     },
     (app) => {
       actionRoutes(app, admit, parts)

@@ -6,6 +6,7 @@ import { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
+import { startTracing } from '../../core/tracing/start.ts'
 import { createConsole } from './app.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
 import { readSlotMismatch } from './slot-mismatch.ts'
@@ -19,6 +20,7 @@ const logger = createLogger('console', 'info')
 await runService(logger, async (onStop) => {
   const config = loadConfig(PROCESS_VARIABLES.console)
   logger.level = config.LOG_LEVEL
+  const tracer = await startTracing('console', config, logger, onStop)
   const pool = (name: string, url: string, limits: { readonly statementTimeoutMs?: number } = {}) => {
     const opened = createPool(
       { url, applicationName: 'console', size: config.DATABASE_POOL_SIZE, ...limits },
@@ -72,6 +74,7 @@ await runService(logger, async (onStop) => {
   const app = createConsole({
     logger,
     metrics: createMetrics('console'),
+    tracer,
     authenticate: bearerAuthentication({
       issuer: config.AUTH_ISSUER,
       audience: config.AUTH_AUDIENCE,

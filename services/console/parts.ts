@@ -1,3 +1,4 @@
+import type { Tracer } from '@opentelemetry/api'
 import type { RequestHandler } from 'express'
 import type { Authenticate } from '../../core/auth.ts'
 import type { Pool } from '../../core/database.ts'
@@ -9,6 +10,7 @@ import type { Verifications } from './verify/runs.ts'
 export type ConsoleParts = {
   readonly logger: Logger
   readonly metrics: Registry
+  readonly tracer?: Tracer | undefined
   readonly authenticate: Authenticate
   readonly requestsPerSecond: number
   /** As the operator: reads everything, writes operator_actions and what its grants name. */

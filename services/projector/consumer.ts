@@ -7,6 +7,7 @@ import { type CommittedStep, rememberCommitted } from './committed-sql.ts'
 import type { Consumption, Prepared } from './consumption.ts'
 import type { Observer } from './observer.ts'
 import { PartitionWorker, type Reached } from './partition.ts'
+import type { RecordSpans } from './record-spans.ts'
 
 export type ConsumerParts<P extends Prepared> = {
   readonly consumption: Consumption<P>
@@ -16,6 +17,7 @@ export type ConsumerParts<P extends Prepared> = {
   readonly facts: TopicFacts
   readonly groupId: string
   readonly observer: Observer
+  readonly spans: RecordSpans
   /** The process should end, so that a supervisor starts it anew. */
   readonly fail: (error: Error) => void
 }

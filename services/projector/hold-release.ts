@@ -30,7 +30,7 @@ export async function release<P extends Prepared>(
   consumption: Consumption<P>,
   scope: Scope,
   noteId: string,
-): Promise<Resolution[]> {
+): Promise<Settled[]> {
   const held = await readHeld(pool, scope, noteId, RELEASE_LIMITS)
   const items = await consumption.prepare(held.map(({ record }) => record))
   const pairs = held.map((stored, index) => ({ stored, item: items[index] as P }))
@@ -42,6 +42,9 @@ export async function release<P extends Prepared>(
   }
 }
 
+/** A record that was held, and what became of it. */
+export type Settled = { readonly stored: StoredRecord; readonly resolution: Resolution }
+
 type Pair<P> = { readonly stored: StoredRecord; readonly item: P }
 
 async function releaseAll<P extends Prepared>(
@@ -50,7 +53,7 @@ async function releaseAll<P extends Prepared>(
   scope: Scope,
   noteId: string,
   pairs: readonly Pair<P>[],
-): Promise<Resolution[]> {
+): Promise<Settled[]> {
   return inTransaction(pool, async (client) => {
     await lockProgress(
       client,
@@ -66,16 +69,16 @@ async function releaseAll<P extends Prepared>(
         ? await lowestWaiting(client, scope, noteId, ['open', 'redriving'])
         : undefined
     const blocked = new Map(lowest === undefined ? [] : [[noteId, lowest]])
-    const resolutions: Resolution[] = []
+    const all: Settled[] = []
     for (const { stored, item } of pairs) {
       if (!locked.has(stored.id)) continue
       if (isKeptBack(item, blocked)) break
       const resolution = await applyOne(client, consumption, stored, item)
       await resolve(client, stored, resolution)
-      resolutions.push(resolution)
+      all.push({ stored, resolution })
       if (resolution.state === 'open' && consumption.afterQuarantine === 'hold') break
     }
-    return resolutions
+    return all
   })
 }
 
@@ -86,12 +89,12 @@ async function releaseOneByOne<P extends Prepared>(
   scope: Scope,
   noteId: string,
   pairs: readonly Pair<P>[],
-): Promise<Resolution[]> {
-  const resolutions: Resolution[] = []
+): Promise<Settled[]> {
+  const all: Settled[] = []
   for (const pair of pairs) {
     try {
       const settled = await releaseAll(pool, consumption, scope, noteId, [pair])
-      resolutions.push(...settled)
+      all.push(...settled)
       if (settled.length === 0) break
     } catch (error) {
       const refusal = rejectedByDatabase(failureOf(error))
@@ -102,9 +105,9 @@ async function releaseOneByOne<P extends Prepared>(
         const locked = await lockRecords(client, [stored.id], 'held')
         if (locked.has(stored.id)) await resolve(client, stored, refusedAgain(refusal))
       })
-      resolutions.push(refusedAgain(refusal))
+      all.push({ stored, resolution: refusedAgain(refusal) })
       if (consumption.afterQuarantine === 'hold') break
     }
   }
-  return resolutions
+  return all
 }

@@ -12,6 +12,7 @@ import type { ReadinessCheck } from '../../core/operations.ts'
 import { groupIdOf } from '../../core/position.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import { runService } from '../../core/service.ts'
+import { startTracing } from '../../core/tracing/start.ts'
 import { auditConsumption } from './audit/consumption.ts'
 import { catalogConsumption } from './catalog/consumption.ts'
 import { ProjectionConsumer } from './consumer.ts'
@@ -20,6 +21,7 @@ import { GapWatch } from './gap-watch.ts'
 import { createProjectorMetrics } from './metrics.ts'
 import { Observer } from './observer.ts'
 import { createQuarantineMetrics } from './quarantine-metrics.ts'
+import { RecordSpans } from './record-spans.ts'
 import { RedriveLoop } from './redrive-loop.ts'
 
 const CATALOG_GENERATION = 1
@@ -32,6 +34,7 @@ const logger = createLogger('projector', 'info')
 await runService(logger, async (onStop, fail) => {
   const config = loadConfig(PROCESS_VARIABLES.projector)
   logger.level = config.LOG_LEVEL
+  const tracer = await startTracing('projector', config, logger, onStop)
   const registry = createMetrics('projector')
   const metrics = createProjectorMetrics(registry)
   const quarantineMetrics = createQuarantineMetrics(registry)
@@ -54,6 +57,8 @@ await runService(logger, async (onStop, fail) => {
     onStop(`${consumption.name} pool`, () => pool.end())
     const kafka = { brokers: config.KAFKA_BROKERS, clientId: `projector-${consumption.name}`, logger }
     const observer = new Observer(consumption.name, metrics, logger)
+    const { name, generation } = consumption
+    const spans = new RecordSpans(tracer, { topic: config.KAFKA_TOPIC, groupId, consumer: name, generation })
     const consumer = new ProjectionConsumer({
       consumption,
       topic: config.KAFKA_TOPIC,
@@ -67,11 +72,12 @@ await runService(logger, async (onStop, fail) => {
       groupId,
       facts: new TopicFacts(kafka, config.KAFKA_TOPIC, KAFKA_ANSWER_LIMIT_MS),
       observer,
+      spans,
       fail,
     })
     onStop(`${consumption.name} consumer`, () => consumer.stop())
     consumer.start()
-    const redrives = new RedriveLoop({ consumption, pool, observer, metrics: quarantineMetrics })
+    const redrives = new RedriveLoop({ consumption, pool, observer, spans, metrics: quarantineMetrics })
     onStop(`${consumption.name} redrives`, () => redrives.stop())
     redrives.start()
     beside(pool, observer)

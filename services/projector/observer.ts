@@ -1,6 +1,6 @@
 import type { Logger } from '../../core/log.ts'
 import type { StopReason } from '../../core/position.ts'
-import { traceIdOf } from '../../core/trace.ts'
+import { traceIdOf } from '../../core/tracing/traceparent.ts'
 import type { Prepared } from './consumption.ts'
 import type { Outcome } from './decide.ts'
 import type { ProjectorMetrics } from './metrics.ts'

@@ -14,6 +14,7 @@ import type { Observer } from './observer.ts'
 import type { LivePlace, Place } from './place.ts'
 import { Mailbox } from './receive.ts'
 import { brokerTimeOf, eventIdOf } from './record-facts.ts'
+import type { RecordSpans } from './record-spans.ts'
 import { prepareOfSameTopic } from './same-topic.ts'
 import { judgeStart } from './start.ts'
 import { recordStop } from './stopped.ts'
@@ -25,6 +26,7 @@ export type PartitionParts<P extends Prepared> = {
   readonly facts: TopicFacts
   readonly groupId: string
   readonly observer: Observer
+  readonly spans: RecordSpans
   /** Told after each commit in the database, and when Kafka's offset has to be set right. */
   readonly onCommitted: (step: CommittedStep) => void
 }
@@ -207,7 +209,8 @@ export class PartitionWorker<P extends Prepared> {
     return this.#reached?.nextOffset ?? 0
   }
 
-  #applied({ portion, prepared, outcomes, seconds }: AppliedPortion<P>): void {
+  #applied(applied: AppliedPortion<P>): void {
+    const { portion, prepared, outcomes, seconds } = applied
     const last = portion.records.at(-1)
     this.#reached = {
       nextOffset: portion.nextOffset,
@@ -215,6 +218,7 @@ export class PartitionWorker<P extends Prepared> {
     }
     this.#condition.running()
     this.#parts.observer.committed(prepared, outcomes, seconds)
+    this.#parts.spans.delivered(applied)
     this.#parts.onCommitted({
       partition: this.#place.partition,
       nextOffset: portion.nextOffset,

@@ -2,17 +2,18 @@ import type { Pool } from '../../core/database.ts'
 import { backoffMs, pause } from './backoff.ts'
 import type { Consumption, Prepared } from './consumption.ts'
 import { failureOf } from './failure.ts'
-import { release } from './hold-release.ts'
+import { release, type Settled } from './hold-release.ts'
 import type { Observer } from './observer.ts'
 import type { QuarantineMetrics } from './quarantine-metrics.ts'
 import { countWaiting, readRedriving, readReleasableNotes, type Scope } from './quarantine-store.ts'
+import type { RecordSpans } from './record-spans.ts'
 import { redrive } from './redrive.ts'
-import type { Resolution } from './redrive-outcome.ts'
 
 export type RedriveParts<P extends Prepared> = {
   readonly consumption: Consumption<P>
   readonly pool: Pool
   readonly observer: Observer
+  readonly spans: RecordSpans
   readonly metrics: QuarantineMetrics
 }
 
@@ -80,9 +81,10 @@ export class RedriveLoop<P extends Prepared> {
     this.#afterId = asked.length < AT_ONCE.records ? '0' : (asked.at(-1)?.id ?? '0')
     for (const stored of asked) {
       await each(async () => {
+        const startedMs = performance.now()
         const resolution = await redrive(pool, consumption, stored)
         if (!resolution) return
-        this.#tell([resolution])
+        this.#tell([{ stored, resolution }], startedMs)
         observer.info(`redriven: ${resolution.explanation}`, {
           quarantineId: stored.id,
           actionId: stored.actionId,
@@ -95,19 +97,22 @@ export class RedriveLoop<P extends Prepared> {
     this.#afterNote = notes.length < AT_ONCE.notes ? '' : (notes.at(-1) ?? '')
     for (const noteId of notes) {
       await each(async () => {
-        const resolutions = await release(pool, consumption, this.#scope, noteId)
-        this.#tell(resolutions)
-        if (resolutions.length === 0) return
-        observer.info('released what was held of a note', { noteId, records: resolutions.length })
+        const startedMs = performance.now()
+        const released = await release(pool, consumption, this.#scope, noteId)
+        this.#tell(released, startedMs)
+        if (released.length === 0) return
+        observer.info('released what was held of a note', { noteId, records: released.length })
       })
     }
     if (failures.length > 0) throw failures[0]
     this.#complaint = undefined
   }
 
-  #tell(resolutions: readonly Resolution[]): void {
-    for (const { state } of resolutions)
-      this.#parts.metrics.redrives.inc({ consumer: this.#scope.consumer, state })
+  #tell(settled: readonly Settled[], startedMs: number): void {
+    const { metrics, spans } = this.#parts
+    for (const { resolution } of settled)
+      metrics.redrives.inc({ consumer: this.#scope.consumer, state: resolution.state })
+    spans.settled(settled, (performance.now() - startedMs) / 1000)
   }
 
   async #count(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Tracer } from '@opentelemetry/api'
 import type { Express } from 'express'
 import { isTransientDatabaseError, type Pool } from '../../core/database.ts'
 import { createHttpApp, methodNotAllowed } from '../../core/http-app.ts'
@@ -16,6 +17,7 @@ import type { RevisionWaiters } from './waiters.ts'
 export type ReadApiParts = {
   readonly logger: Logger
   readonly metrics: Registry
+  readonly tracer?: Tracer | undefined
   readonly pool: Pool
   readonly freshness: FreshnessReader
   readonly waiters: RevisionWaiters
@@ -34,7 +36,7 @@ const translate = (error: unknown): Problem | undefined =>
 
 /** The public read API as an express application. */
 export function createReadApi(parts: ReadApiParts): Express {
-  const { logger, metrics, pool, freshness, waiters, writeApiUrl } = parts
+  const { logger, metrics, tracer, pool, freshness, waiters, writeApiUrl } = parts
   registerReadMetrics(metrics, waiters, freshness)
   const checks = [
     {
@@ -45,7 +47,8 @@ export function createReadApi(parts: ReadApiParts): Express {
       },
     },
   ]
-  return createHttpApp({ logger, metrics, checks, document: readApiDocument(), translate }, (app) => {
+  const document = readApiDocument()
+  return createHttpApp({ logger, metrics, tracer, checks, document, translate }, (app) => {
     app.use('/notes', rateLimitOfClients(parts.requestsPerSecond))
     app.get('/notes', getNotes(pool, freshness))
     app.get(

@@ -4,6 +4,7 @@ import { startHttpServer } from '../../core/http-server.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
+import { startTracing } from '../../core/tracing/start.ts'
 import { createReadApi } from './app.ts'
 import { findSettled } from './catalog.ts'
 import { FreshnessReader } from './freshness-reader.ts'
@@ -15,6 +16,7 @@ const logger = createLogger('read-api', 'info')
 await runService(logger, async (onStop) => {
   const config = loadConfig(PROCESS_VARIABLES['read-api'])
   logger.level = config.LOG_LEVEL
+  const tracer = await startTracing('read-api', config, logger, onStop)
   const pool = createPool(
     {
       url: config.PROJECTION_DATABASE_URL,
@@ -29,6 +31,7 @@ await runService(logger, async (onStop) => {
   const app = createReadApi({
     logger,
     metrics: createMetrics('read-api'),
+    tracer,
     pool,
     freshness: new FreshnessReader(pool, config.KAFKA_TOPIC),
     waiters,

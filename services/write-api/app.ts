@@ -37,6 +37,7 @@ export function createWriteApi(parts: WriteApiParts): Express {
       checks: [{ name: 'source-database', check: () => answers(pool) }],
       document: document(),
       translate,
+      tracer: parts.tracer,
     },
     (app) => {
       app

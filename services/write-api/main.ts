@@ -8,6 +8,7 @@ import { createMetrics } from '../../core/metrics.ts'
 import { askPublicRead } from '../../core/public-read.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import { runService } from '../../core/service.ts'
+import { startTracing } from '../../core/tracing/start.ts'
 import { createWriteApi } from './app.ts'
 import { Coalescer } from './coalesce.ts'
 import { commandMetrics, poolMetrics } from './metrics.ts'
@@ -18,6 +19,7 @@ const logger = createLogger('write-api', 'info')
 await runService(logger, async (onStop) => {
   const config = loadConfig(PROCESS_VARIABLES['write-api'])
   logger.level = config.LOG_LEVEL
+  const tracer = await startTracing('write-api', config, logger, onStop)
   const authenticate = bearerAuthentication({
     issuer: config.AUTH_ISSUER,
     audience: config.AUTH_AUDIENCE,
@@ -44,6 +46,7 @@ await runService(logger, async (onStop) => {
     metrics: commandMetrics(registry),
     logger,
     now: () => new Date(),
+    tracer,
     authenticate,
     askPublicRead: askPublicRead(config.READ_API_URL),
     requestsPerSecond: config.WRITE_RATE_LIMIT_PER_SECOND,

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import type { Span, Tracer } from '@opentelemetry/api'
 import type { RequestHandler, Response } from 'express'
 import { principalOf } from '../../core/auth.ts'
 import { isLockTimeout, type Pool } from '../../core/database.ts'
 import type { EnvelopeEncoder } from '../../core/envelope-encoder.ts'
-import { traceparentOf } from '../../core/http-app.ts'
+import { spanOf, traceparentOf } from '../../core/http-app.ts'
 import { jsonOf } from '../../core/json-body.ts'
 import type { Logger } from '../../core/log.ts'
 import { eventTypeOf, type SaveNoteCommand, SaveNoteCommand as Schema } from '../../core/note.ts'
 import { Problem } from '../../core/problem.ts'
-import { traceIdOf } from '../../core/trace.ts'
+import { ATTRIBUTE, keyAttributes } from '../../core/tracing/attributes.ts'
+import { traceIdOf } from '../../core/tracing/traceparent.ts'
 import { valid } from '../../core/validate.ts'
 import { acceptCommand, type Decision } from './accept-command.ts'
 import type { Accepted } from './answers.ts'
 import type { Coalesced, Coalescer } from './coalesce.ts'
+import { traceCommit } from './commit-span.ts'
 import { fingerprintOf, parseIdempotencyKey } from './idempotency.ts'
 import type { CommandMetrics } from './metrics.ts'
 
@@ -23,6 +26,7 @@ export type SaveNoteParts = {
   readonly metrics: CommandMetrics
   readonly logger: Logger
   readonly now: () => Date
+  readonly tracer?: Tracer | undefined
 }
 
 type Request = {
@@ -30,6 +34,7 @@ type Request = {
   readonly idempotencyKey: string
   readonly command: SaveNoteCommand
   readonly traceparent: string
+  readonly span: Span | undefined
 }
 
 /** POST /notes. Authentication came before; here: syntax, then the receipt and the revision in the database. */
@@ -45,7 +50,9 @@ export function saveNote(parts: SaveNoteParts): RequestHandler {
         idempotencyKey,
         command,
         traceparent: traceparentOf(req),
+        span: spanOf(req),
       }
+      request.span?.setAttributes(keyAttributes(command.noteId, command.revision, undefined))
       const start = performance.now()
       const decided = await decide(parts, request).catch((error: unknown) => {
         outcome = 'failed'
@@ -53,6 +60,10 @@ export function saveNote(parts: SaveNoteParts): RequestHandler {
         throw error
       })
       outcome = decided.outcome
+      request.span?.setAttributes({
+        [ATTRIBUTE.outcome]: outcome,
+        ...('eventId' in decided && { [ATTRIBUTE.eventId]: decided.eventId }),
+      })
       log(parts.logger, request, decided, performance.now() - start)
       answer(res, command, decided)
     } finally {
@@ -118,15 +129,18 @@ async function submit(parts: SaveNoteParts, request: Request, fingerprint: Buffe
     delivery: `/events/${eventId}`,
     publication: `/publications/${command.noteId}/${command.revision}`,
   }
-  return acceptCommand(parts.pool, {
-    ...request,
-    fingerprint,
-    occurredAt,
-    eventId,
-    eventType,
-    envelope,
-    answer,
-  })
+  return traceCommit(parts.tracer, request, (traceparent) =>
+    acceptCommand(parts.pool, {
+      ...request,
+      traceparent,
+      fingerprint,
+      occurredAt,
+      eventId,
+      eventType,
+      envelope,
+      answer,
+    }),
+  )
 }
 
 function answer(res: Response, command: SaveNoteCommand, decided: Coalesced): void {

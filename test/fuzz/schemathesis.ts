@@ -1,40 +1,22 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
-import { REPOSITORY } from '../../lab/paths.ts'
+import { installPythonTool } from '../support/python-tool.ts'
 
 const execute = promisify(execFile)
-const REQUIREMENTS = path.join(import.meta.dirname, 'requirements.txt')
-const VENV = path.join(REPOSITORY, '.venv')
 
-/**
- * Path of schemathesis in the repository's .venv/, installed there first when it is not, or is another one
- * than test/fuzz/requirements.txt names. Every file that pip fetches must have one of the hashes in there.
- * @throws Error saying what this machine lacks.
- */
+/** Path of schemathesis in the repository's .venv/, installed there first when it is not. */
 export async function installSchemathesis(): Promise<string> {
-  const tool = path.join(VENV, 'bin', 'schemathesis')
-  const mark = path.join(VENV, '.requirements-checksum')
-  const wanted = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex')
-  if (existsSync(tool) && existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return tool
-  rmSync(VENV, { recursive: true, force: true })
-  try {
-    await execute('python3', ['-m', 'venv', VENV])
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:']
-    await execute(path.join(VENV, 'bin', 'python'), [...pip, '--require-hashes', '-r', REQUIREMENTS])
-  } catch (error) {
-    const { stderr, message } = error as { stderr?: string; message: string }
-    throw new Error(
-      `schemathesis could not be installed into .venv/. It needs Python 3.11 or later with venv (apt-get install -y python3-venv) and pypi.org.\n${stderr || message}`,
-      { cause: error },
-    )
-  }
-  writeFileSync(mark, wanted)
-  return tool
+  const venv = await installPythonTool({
+    name: 'schemathesis',
+    venv: '.venv',
+    requirements: path.join(import.meta.dirname, 'requirements.txt'),
+    needs: 'Python 3.11 or later with venv (apt-get install -y python3-venv)',
+  })
+  return path.join(venv, 'bin', 'schemathesis')
 }
 
 /** What of schemathesis's own JSON report a test looks at. */

@@ -20,8 +20,13 @@ import { waitFor } from './wait.ts'
  * A relay of a test's own beside the lab's: databases, slot, connector, topic, watcher and projector process,
  * on the lab's servers. For what would ruin the relay of all other tests.
  * @param settings of the connector, in place of the shipped ones.
+ * @param projectorEnv of the projector, beside what the lab gives it.
  */
-export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, string>> = {}) {
+export async function scratchRelay(
+  lab: Lab,
+  settings: Readonly<Record<string, string>> = {},
+  projectorEnv: Readonly<Record<string, string>> = {},
+) {
   await using stack = new AsyncDisposableStack()
   const logger = createLogger('test', 'silent')
   const prefix = uniqueNoteId('scratch')
@@ -81,6 +86,7 @@ export async function scratchRelay(lab: Lab, settings: Readonly<Record<string, s
     PROJECTION_DATABASE_URL: projection.urlOf('projection_projector'),
     KAFKA_TOPIC: topic,
     CONSUMER_GROUP_PREFIX: prefix,
+    ...projectorEnv,
   })
   stack.defer(projector.stop)
   const startWatcher = () =>

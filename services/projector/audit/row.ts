@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { z } from 'zod'
 import { schemaIdOf } from '../../../core/envelope-decoder.ts'
 import type { KafkaRecord } from '../../../core/kafka/consumer.ts'
 import { brokerTimeOf, eventIdOf, headerText, noteIdOf, revisionOf, traceparentOf } from '../record-facts.ts'
+import { sourceOf } from '../source-block.ts'
 
 /** A row of audit.records without its place. What a record does not say, or not in our form, is null. */
 export type AuditRow = {
@@ -23,18 +23,11 @@ export type AuditRow = {
   readonly valueSha256: Buffer | null
 }
 
-/** Debezium's source block. Each member by itself: a bad one is null and spoils no other. */
-const Source = z.object({
-  lsn: z.int().positive().nullable().catch(null),
-  txId: z.int().nonnegative().nullable().catch(null),
-  ts_us: z.int().nonnegative().nullable().catch(null), // a safe integer: up to the year 2255
-})
-const NOTHING = { lsn: null, txId: null, ts_us: null }
 const TOKEN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** Everything that a record says about itself, without decoding its value. Takes any bytes at all. */
 export function auditRowOf(record: KafkaRecord): AuditRow {
-  const source = sourceOf(headerText(record.headers, 'source'))
+  const source = sourceOf(record)
   return {
     offset: record.offset,
     brokerTime: brokerTimeOf(record),
@@ -54,13 +47,3 @@ export function auditRowOf(record: KafkaRecord): AuditRow {
 }
 
 const tokenOf = (text: string | undefined): string | null => (text && TOKEN.test(text) ? text : null)
-
-function sourceOf(text: string | undefined): z.infer<typeof Source> {
-  if (text === undefined) return NOTHING
-  try {
-    const parsed = Source.safeParse(JSON.parse(text))
-    return parsed.success ? parsed.data : NOTHING
-  } catch {
-    return NOTHING
-  }
-}

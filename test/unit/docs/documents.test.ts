@@ -10,11 +10,13 @@ import { configurationDocument } from '../../../core/configuration-document.ts'
 import { HTTP_LIMITS } from '../../../core/http-server.ts'
 import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
 import { WAL_ALARM_SHARE } from '../../../core/relay/conditions.ts'
+import { TRACING_LIMITS } from '../../../core/tracing/otlp.ts'
 import { ACTION_BYTES, REASON_CHARS } from '../../../services/console/action-request.ts'
 import { RUN_LIMITS } from '../../../services/console/verify/runs.ts'
 import { MAX_DIFFERENCES } from '../../../services/console/verify/verification.ts'
 import { PORTION_LIMITS } from '../../../services/projector/batches.ts'
 import { RELEASE_LIMITS } from '../../../services/projector/hold-release.ts'
+import { SPANS_PER_SECOND } from '../../../services/projector/span-budget.ts'
 import { READ_LIMITS } from '../../../services/read-api/limits.ts'
 import { COALESCE_LIMITS } from '../../../services/write-api/coalesce.ts'
 import { JSON_TEXT_BYTES } from '../../../services/write-api/json-body.ts'
@@ -32,6 +34,8 @@ describe('docs/limits.md', () => {
     ['Revision', `1 to ${LIMITS.maxRevision}, current + 1`],
     ['Title', `1 to ${LIMITS.titleChars} characters`],
     ['URL', `${LIMITS.urlBytes} bytes, absolute http or https without credentials or white space, or null`],
+    ['Spans of records that one consumer makes', `${SPANS_PER_SECOND} a second`],
+    ['Ended spans that wait to be sent, per process', `${TRACING_LIMITS.queuedSpans}`],
     ['Body', `${LIMITS.bodyBytes} bytes of UTF-8`],
     ['Envelope (the event in Avro)', `${LIMITS.envelopeBytes} bytes`],
     ['Idempotency-Key', `1 to ${LIMITS.idempotencyKeyChars} visible ASCII characters`],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { continueTrace, traceIdOf } from '../../../core/trace.ts'
+import { continueTrace, traceIdOf } from '../../../../core/tracing/traceparent.ts'
 
 const VALID = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const hex = (length: number) =>

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type SpanContext, TraceFlags } from '@opentelemetry/api'
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -17,3 +18,14 @@ export function continueTrace(header: string | undefined): string {
 
 /** The trace id of a traceparent, for log lines. */
 export const traceIdOf = (traceparent: string | undefined): string | undefined => traceparent?.split('-')[1]
+
+/** The remote span that a traceparent names; undefined when it is absent or not valid. */
+export function spanContextOf(traceparent: string | undefined): SpanContext | undefined {
+  if (!traceparent || !TRACEPARENT.test(traceparent)) return undefined
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-')
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true }
+}
+
+/** A span as others are told of it. */
+export const traceparentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
