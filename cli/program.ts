@@ -7,6 +7,7 @@ import { registerPositions } from './commands/positions.ts'
 import { registerPublish } from './commands/publish.ts'
 import { registerQuarantine } from './commands/quarantine.ts'
 import { registerRelay } from './commands/relay.ts'
+import { registerReplay } from './commands/replay.ts'
 import { registerToken } from './commands/token.ts'
 import { registerTopic } from './commands/topic.ts'
 import { registerVerify } from './commands/verify.ts'
@@ -56,6 +57,7 @@ export function notesctlProgram(): Command {
   registerToken(program)
   registerTopic(program)
   registerRelay(program)
+  registerReplay(program)
   registerActions(program)
   registerVerify(program)
   registerPositions(program)

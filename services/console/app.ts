@@ -12,6 +12,7 @@ import type { Admit, ConsoleParts } from './parts.ts'
 import { positionRoutes } from './positions/routes.ts'
 import { quarantineRoutes } from './quarantine/routes.ts'
 import { recoveryRoutes } from './recovery/routes.ts'
+import { replayRoutes } from './replay/routes.ts'
 import { topicRoutes } from './topic/routes.ts'
 import { verifyRoutes } from './verify/routes.ts'
 
@@ -47,6 +48,7 @@ export function createConsole(parts: ConsoleParts): Express {
       incidentRoutes(app, admit, parts)
       topicRoutes(app, admit, parts)
       recoveryRoutes(app, admit, parts)
+      replayRoutes(app, admit, parts)
     },
   )
 }

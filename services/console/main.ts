@@ -9,6 +9,7 @@ import { runService } from '../../core/service.ts'
 import { startTracing } from '../../core/tracing/start.ts'
 import { createConsole } from './app.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
+import { ReplayRunner } from './replay/runner.ts'
 import { readSlotMismatch } from './slot-mismatch.ts'
 import { Verifications } from './verify/runs.ts'
 import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
@@ -54,6 +55,7 @@ await runService(logger, async (onStop) => {
   const verifications = new Verifications((scope, signal) => verify(verified, scope, signal), logger)
   onStop('verifications', () => verifications.stop())
   const source = pool('source', config.SOURCE_DATABASE_URL)
+  const projection = pool('projection', config.PROJECTION_DATABASE_URL)
   const recoverSource = pool('recovery', config.RELAY_RECOVERY_DATABASE_URL)
   const kafka = {
     brokers: config.KAFKA_BROKERS,
@@ -71,6 +73,17 @@ await runService(logger, async (onStop) => {
   })
   recoveries.start()
   onStop('recoveries', () => recoveries.stop())
+  const replays = new ReplayRunner({
+    logger,
+    source,
+    projection,
+    verifySource,
+    verifyProjection,
+    kafka,
+    relay,
+  })
+  replays.start()
+  onStop('replays', () => replays.stop())
   const app = createConsole({
     logger,
     metrics: createMetrics('console'),
@@ -82,12 +95,13 @@ await runService(logger, async (onStop) => {
     }),
     requestsPerSecond: config.CONSOLE_RATE_LIMIT_PER_SECOND,
     source,
-    projection: pool('projection', config.PROJECTION_DATABASE_URL),
+    projection,
     verifySource,
     verifyProjection,
     verifications,
     recoverSource,
     onRecoveryBegun: () => recoveries.wake(),
+    onReplayBegun: () => replays.wake(),
     kafka,
     relay,
   })

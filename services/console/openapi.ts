@@ -5,6 +5,7 @@ import { incidentPaths } from './incidents/routes.ts'
 import { positionPaths } from './positions/routes.ts'
 import { quarantinePaths } from './quarantine/openapi.ts'
 import { recoveryPaths } from './recovery/routes.ts'
+import { replayPaths } from './replay/openapi.ts'
 import { topicPaths } from './topic/routes.ts'
 import { verifyPaths } from './verify/openapi.ts'
 
@@ -26,6 +27,7 @@ export const consoleDocument = (): OpenApiDocument =>
       ...positionPaths,
       ...topicPaths,
       ...recoveryPaths,
+      ...replayPaths,
     },
     true,
   )

@@ -24,6 +24,8 @@ export type ConsoleParts = {
   readonly recoverSource: Pool
   /** Told that a recovery of the relay was begun. */
   readonly onRecoveryBegun: () => void
+  /** Told that a replay was asked for. */
+  readonly onReplayBegun: () => void
   readonly kafka: {
     readonly brokers: readonly string[]
     readonly topic: string

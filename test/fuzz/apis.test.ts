@@ -47,6 +47,9 @@ const TRIED: readonly Tried[] = [
       'POST /relay/topic/accept',
       'POST /relay/recovery',
       'GET /relay/recovery/:recoveryId',
+      'POST /replays',
+      'GET /replays/:replayId',
+      'POST /replays/:replayId/cancel',
     ],
   },
 ]

@@ -14,6 +14,8 @@ export const ACTION_NAMES = [
   'gaps.close',
   'relay.accept-topic',
   'relay.recover',
+  'relay.replay',
+  'relay.cancel-replay',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from '../../../core/database.ts'
+import { holdingLock } from '../holding-lock.ts'
 import { stepAfter } from './plan.ts'
 import { type RecoveryParts, STEP_WORK, stepInsteadOf } from './steps.ts'
 import { advance, beginAnew, noteWaiting, readRecovery, readUnfinished, type Stored } from './store.ts'
@@ -44,7 +44,7 @@ export class RecoveryRunner {
     while (!this.#stopped.signal.aborted) {
       try {
         const unfinished = await readUnfinished(source, relay.slotName)
-        if (unfinished) await withLock(source, () => this.#finish(unfinished.id))
+        if (unfinished) await holdingLock(source, RECOVERY_LOCK, () => this.#finish(unfinished.id))
       } catch (error) {
         if (!this.#stopped.signal.aborted)
           logger.warn({ err: error }, 'the recovery of the relay was interrupted')
@@ -95,20 +95,5 @@ export class RecoveryRunner {
     logger.info({ recovery: recovery.id, step: recovery.step }, 'a step of the recovery is done')
     const next = stepAfter(recovery.step)
     if (result === 'done' && next) await advance(source, recovery.id, next)
-  }
-}
-
-/** Runs `work` when no other operator API does; the lock ends with its connection. */
-async function withLock(source: Pool, work: () => Promise<void>): Promise<void> {
-  const client = await source.connect()
-  const onError = () => undefined
-  client.on('error', onError)
-  try {
-    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [RECOVERY_LOCK])
-    if (rows[0].locked) await work()
-  } finally {
-    client.off('error', onError)
-    // Closed, not returned: the lock must end whatever became of the connection.
-    client.release(true)
   }
 }
