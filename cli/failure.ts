@@ -8,7 +8,10 @@ export const EXIT_CODES = {
   unavailable: [5, 'a server did not answer; what was done so far stays, repeat the command to go on'],
   'not-permitted': [6, 'the token is missing, not valid, or lacks the role'],
   'not-yet': [7, 'saved, but the awaited state was not reached in time'],
-  differences: [8, 'source and projection differ: the output lists exactly what'],
+  differences: [
+    8,
+    'something was found: source and projection differ, or something is not in order; the output lists it',
+  ],
 } as const satisfies Record<string, readonly [number, string]>
 export type ExitReason = keyof typeof EXIT_CODES
 

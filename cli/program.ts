@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { registerActions } from './commands/actions.ts'
+import { registerDiagnose } from './commands/diagnose.ts'
 import { registerGaps } from './commands/gaps.ts'
 import { registerImport } from './commands/import.ts'
 import { registerJourney, registerShow, registerWatch } from './commands/note.ts'
@@ -59,6 +60,7 @@ export function notesctlProgram(): Command {
   registerRelay(program)
   registerReplay(program)
   registerActions(program)
+  registerDiagnose(program)
   registerVerify(program)
   registerPositions(program)
   registerGaps(program)

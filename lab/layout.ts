@@ -91,6 +91,7 @@ export function layoutOf(ports: Ports, secrets: Secrets, routes: Routes = NO_ROU
         SOURCE_VERIFIER_DATABASE_URL: operator.db.source.notes_verifier,
         PROJECTION_VERIFIER_DATABASE_URL: operator.db.projection.projection_verifier,
         RELAY_RECOVERY_DATABASE_URL: operator.db.source.notes_recovery,
+        READ_API_URL: operator.at.readApiUrl,
       },
       watcher: {
         ...listen(ports.watcher),

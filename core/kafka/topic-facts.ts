@@ -64,6 +64,11 @@ export class TopicFacts {
     return this.#offsets.committed(groupId, this.#topic)
   }
 
+  /** How many processes take part in each consumer group now. */
+  members(groupIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.#offsets.members(groupIds)
+  }
+
   async #ask(): Promise<string> {
     const identity = await this.#identity.read(this.#topic)
     if (identity === null) throw new TopicMissing(`Kafka has no topic ${this.#topic}.`)

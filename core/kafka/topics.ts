@@ -168,6 +168,16 @@ export class EndOffsetReader {
     return new Map(offsets)
   }
 
+  /**
+   * How many processes take part in each consumer group now; 0 also for a group that Kafka does not know. One that
+   * was killed is counted until its session has timed out.
+   * @throws KafkaUnavailable after at most the limit.
+   */
+  async members(groupIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { groups } = await this.#ask(groupIds.join(', '), (admin) => admin.describeGroups([...groupIds]))
+    return new Map(groups.map(({ groupId, members }) => [groupId, members.length]))
+  }
+
   async #ask<T>(topic: string, question: (admin: Admin) => Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_resolve, reject) => {
@@ -177,9 +187,12 @@ export class EndOffsetReader {
       return await Promise.race([this.#connected().then(question), limit])
     } catch (error) {
       void this.close()
-      throw new KafkaUnavailable(`The offsets of ${topic} could not be read: ${(error as Error).message}`, {
-        cause: error,
-      })
+      throw new KafkaUnavailable(
+        `What Kafka knows of ${topic} could not be read: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      )
     } finally {
       clearTimeout(timer)
     }

@@ -19,6 +19,10 @@ export type RelayStatusOptions = {
   readonly projection: Pool
   readonly kafka: EndOffsetReader
   readonly brokers: readonly string[]
+  /** How long one server may take to answer; without it, as long as its client waits. */
+  readonly limitMs?: number
+  /** What is said of a server that did not answer; without it, what its client said. */
+  readonly reasonOf?: (error: unknown) => string
 }
 
 export type PartState = {
@@ -77,11 +81,22 @@ export type RelayStatus = Judgement & {
   }>
 }
 
-async function reading<T>(ask: () => Promise<T>): Promise<Reading<T>> {
+/** What `ask` read, or why not; a server that hangs is given up after `limitMs`. */
+export async function reading<T>(
+  ask: () => Promise<T>,
+  { limitMs, reasonOf = messageOf }: Pick<RelayStatusOptions, 'limitMs' | 'reasonOf'> = {},
+): Promise<Reading<T>> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    if (limitMs !== undefined)
+      timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs)
+  })
   try {
-    return { status: 'read', value: await ask() }
+    return { status: 'read', value: await Promise.race([ask(), limit]) }
   } catch (error) {
-    return { status: 'unreachable', reason: messageOf(error) }
+    return { status: 'unreachable', reason: reasonOf(error) }
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -99,11 +114,11 @@ export async function readRelayStatus(options: RelayStatusOptions): Promise<Rela
   const { connectorName: name, slotName, topic } = options
   const client = new ConnectClient(options.connectUrl, 3_000)
   const [connector, source, confirmed, ends, identity] = await Promise.all([
-    reading(async () => (await client.status(name)) ?? null),
-    reading(() => readSourceFacts(options.source, slotName)),
-    reading(() => readConfirmedHeartbeat(options.source, slotName)),
-    reading(() => options.kafka.read(topic)),
-    reading(() => identityOf(options)),
+    reading(async () => (await client.status(name)) ?? null, options),
+    reading(() => readSourceFacts(options.source, slotName), options),
+    reading(() => readConfirmedHeartbeat(options.source, slotName), options),
+    reading(() => options.kafka.read(topic), options),
+    reading(() => identityOf(options), options),
   ])
   const relayedUntil = confirmed.status === 'read' ? confirmed.value : null
   return {

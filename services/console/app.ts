@@ -5,6 +5,7 @@ import { createHttpApp } from '../../core/http-app.ts'
 import { type Problem, unavailable } from '../../core/problem.ts'
 import { rateLimit } from '../../core/rate-limit.ts'
 import { actionRoutes } from './actions/routes.ts'
+import { diagnosisRoutes } from './diagnosis/routes.ts'
 import { gapRoutes } from './gaps/routes.ts'
 import { incidentRoutes } from './incidents/routes.ts'
 import { consoleDocument } from './openapi.ts'
@@ -41,6 +42,7 @@ export function createConsole(parts: ConsoleParts): Express {
     },
     (app) => {
       actionRoutes(app, admit, parts)
+      diagnosisRoutes(app, admit, parts)
       verifyRoutes(app, admit, parts.verifications)
       quarantineRoutes(app, admit, parts)
       gapRoutes(app, admit, parts)

@@ -104,6 +104,7 @@ await runService(logger, async (onStop) => {
     onReplayBegun: () => replays.wake(),
     kafka,
     relay,
+    readApiUrl: config.READ_API_URL,
   })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('HTTP server', () => server.close())

@@ -1,5 +1,6 @@
 import { type OpenApiDocument, openApiDocument } from '../../core/openapi.ts'
 import { actionPaths } from './actions/routes.ts'
+import { diagnosisPaths } from './diagnosis/routes.ts'
 import { gapPaths } from './gaps/routes.ts'
 import { incidentPaths } from './incidents/routes.ts'
 import { positionPaths } from './positions/routes.ts'
@@ -20,6 +21,7 @@ export const consoleDocument = (): OpenApiDocument =>
     },
     {
       ...actionPaths,
+      ...diagnosisPaths,
       ...verifyPaths,
       ...quarantinePaths,
       ...gapPaths,

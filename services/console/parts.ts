@@ -32,6 +32,8 @@ export type ConsoleParts = {
     /** Start of the projector's consumer group names. */
     readonly groupPrefix: string
   }
+  /** Public read API, as readers reach it: what they see is asked there. */
+  readonly readApiUrl: string
   readonly relay: { readonly connectUrl: string; readonly connector: string; readonly slotName: string }
 }
 
