@@ -12,6 +12,7 @@ import { registerReplay } from './commands/replay.ts'
 import { registerToken } from './commands/token.ts'
 import { registerTopic } from './commands/topic.ts'
 import { registerVerify } from './commands/verify.ts'
+import { registerWhere } from './commands/where.ts'
 import { EXIT_CODES } from './failure.ts'
 import { httpAddress } from './options.ts'
 
@@ -55,6 +56,7 @@ export function notesctlProgram(): Command {
   registerShow(program)
   registerWatch(program)
   registerJourney(program)
+  registerWhere(program)
   registerToken(program)
   registerTopic(program)
   registerRelay(program)

@@ -15,22 +15,47 @@ export type AskPublicRead = (noteId: string, etag: string, traceparent: string) 
 
 const LIMIT_MS = 2_000
 
+/** An answer as it came, whoever gave it: the read API or a cache before it. */
+export type ReaderAnswer = {
+  readonly url: string
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+  readonly at: Date
+}
+
 /**
- * Asks the read API over HTTP, as a reader would. If-None-Match with the ETag of the canonical revision
- * saves the body in the usual case. Never throws: whatever goes wrong is `unknown`.
+ * Asks the read API over HTTP, as a reader would.
+ * @param path with its query
+ * @throws when there is no whole answer within `limitMs`
+ */
+export async function askReadApi(
+  readApiUrl: string,
+  path: string,
+  {
+    headers = {},
+    limitMs,
+  }: { readonly headers?: Readonly<Record<string, string>>; readonly limitMs: number },
+): Promise<ReaderAnswer> {
+  const url = `${readApiUrl}${path}`
+  const response = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(limitMs) })
+  // Read to the end, so that the connection can be used again.
+  const body = await response.text()
+  return { url, status: response.status, headers: response.headers, body, at: new Date() }
+}
+
+export const notePath = (noteId: string): string => `/notes/${encodeURIComponent(noteId)}`
+
+/**
+ * Asks for one note. If-None-Match with the ETag of the canonical revision saves the body in the usual case.
+ * Never throws: whatever goes wrong is `unknown`.
  */
 export const askPublicRead =
   (readApiUrl: string): AskPublicRead =>
   async (noteId, etag, traceparent) => {
     try {
-      const response = await fetch(`${readApiUrl}/notes/${encodeURIComponent(noteId)}`, {
-        headers: { 'If-None-Match': etag, traceparent },
-        redirect: 'error',
-        signal: AbortSignal.timeout(LIMIT_MS),
-      })
-      // Read to the end, so that the connection can be used again.
-      await response.arrayBuffer()
-      return readAnswer(response)
+      const headers = { 'If-None-Match': etag, traceparent }
+      return readAnswer(await askReadApi(readApiUrl, notePath(noteId), { headers, limitMs: LIMIT_MS }))
     } catch {
       return { answer: 'unknown' }
     }

@@ -11,6 +11,7 @@ import { incidentRoutes } from './incidents/routes.ts'
 import { consoleDocument } from './openapi.ts'
 import type { Admit, ConsoleParts } from './parts.ts'
 import { positionRoutes } from './positions/routes.ts'
+import { publicationRoutes } from './publications/routes.ts'
 import { quarantineRoutes } from './quarantine/routes.ts'
 import { recoveryRoutes } from './recovery/routes.ts'
 import { replayRoutes } from './replay/routes.ts'
@@ -43,6 +44,7 @@ export function createConsole(parts: ConsoleParts): Express {
     (app) => {
       actionRoutes(app, admit, parts)
       diagnosisRoutes(app, admit, parts)
+      publicationRoutes(app, admit, parts)
       verifyRoutes(app, admit, parts.verifications)
       quarantineRoutes(app, admit, parts)
       gapRoutes(app, admit, parts)

@@ -8,6 +8,7 @@ import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
 import { startTracing } from '../../core/tracing/start.ts'
 import { createConsole } from './app.ts'
+import { DATABASE_LIMIT_MS } from './publications/read.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
 import { ReplayRunner } from './replay/runner.ts'
 import { readSlotMismatch } from './slot-mismatch.ts'
@@ -16,13 +17,15 @@ import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
 import { verify } from './verify/verification.ts'
 
 const KAFKA_LIMIT_MS = 3_000
+
+type Limits = { readonly statementTimeoutMs?: number; readonly connectTimeoutMs?: number }
 const logger = createLogger('console', 'info')
 
 await runService(logger, async (onStop) => {
   const config = loadConfig(PROCESS_VARIABLES.console)
   logger.level = config.LOG_LEVEL
   const tracer = await startTracing('console', config, logger, onStop)
-  const pool = (name: string, url: string, limits: { readonly statementTimeoutMs?: number } = {}) => {
+  const pool = (name: string, url: string, limits: Limits = {}) => {
     const opened = createPool(
       { url, applicationName: 'console', size: config.DATABASE_POOL_SIZE, ...limits },
       logger,
@@ -33,6 +36,12 @@ await runService(logger, async (onStop) => {
   const long = { statementTimeoutMs: STATEMENT_LIMIT_MS }
   const verifySource = pool('source verifier', config.SOURCE_VERIFIER_DATABASE_URL, long)
   const verifyProjection = pool('projection verifier', config.PROJECTION_VERIFIER_DATABASE_URL, long)
+  const short = { statementTimeoutMs: DATABASE_LIMIT_MS, connectTimeoutMs: DATABASE_LIMIT_MS }
+  const publications = {
+    source: pool('source publications', config.SOURCE_VERIFIER_DATABASE_URL, short),
+    projection: pool('projection publications', config.PROJECTION_VERIFIER_DATABASE_URL, short),
+    readApiUrl: config.READ_API_URL,
+  }
   const topic = new TopicFacts(
     { brokers: config.KAFKA_BROKERS, clientId: 'console', logger },
     config.KAFKA_TOPIC,
@@ -99,6 +108,7 @@ await runService(logger, async (onStop) => {
     verifySource,
     verifyProjection,
     verifications,
+    publications,
     recoverSource,
     onRecoveryBegun: () => recoveries.wake(),
     onReplayBegun: () => replays.wake(),

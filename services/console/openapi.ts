@@ -4,6 +4,7 @@ import { diagnosisPaths } from './diagnosis/routes.ts'
 import { gapPaths } from './gaps/routes.ts'
 import { incidentPaths } from './incidents/routes.ts'
 import { positionPaths } from './positions/routes.ts'
+import { publicationPaths } from './publications/routes.ts'
 import { quarantinePaths } from './quarantine/openapi.ts'
 import { recoveryPaths } from './recovery/routes.ts'
 import { replayPaths } from './replay/openapi.ts'
@@ -22,6 +23,7 @@ export const consoleDocument = (): OpenApiDocument =>
     {
       ...actionPaths,
       ...diagnosisPaths,
+      ...publicationPaths,
       ...verifyPaths,
       ...quarantinePaths,
       ...gapPaths,

@@ -4,6 +4,7 @@ import type { Authenticate } from '../../core/auth.ts'
 import type { Pool } from '../../core/database.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Registry } from '../../core/metrics.ts'
+import type { PublicationParts } from './publications/read.ts'
 import type { Verifications } from './verify/runs.ts'
 
 /** What the parts of the operator API work with; made in main.ts. A pool connects when it is first used. */
@@ -20,6 +21,8 @@ export type ConsoleParts = {
   readonly verifySource: Pool
   readonly verifyProjection: Pool
   readonly verifications: Verifications
+  /** Read with a role that may only read, and given up soon. */
+  readonly publications: PublicationParts
   /** As the role that may make the replication slot anew. */
   readonly recoverSource: Pool
   /** Told that a recovery of the relay was begun. */

@@ -1,5 +1,5 @@
 import type { Pool } from '../../core/database.ts'
-import type { ListPosition } from './cursor.ts'
+import type { ListPosition } from '../../core/list-position.ts'
 
 /** A row of the live catalog. */
 export type CatalogNote = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { decodeCursor } from '../../core/list-position.ts'
 import { LIMITS, NOTE_TYPE_PATTERN, NoteContent, NoteId, Revision } from '../../core/note.ts'
 import { wholeNumber } from '../../core/whole-number.ts'
-import { decodeCursor } from './cursor.ts'
 import { READ_LIMITS } from './limits.ts'
 
 /** What comes in. Unknown parameters are refused: a misspelt one would silently change the answer. */

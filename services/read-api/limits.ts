@@ -1,9 +1,10 @@
+import { LIST_CURSOR_CHARS } from '../../core/list-position.ts'
+
 /** Limits of the public read API. docs/limits.md states the same numbers; a test compares them. */
 export const READ_LIMITS = {
   pageSizeDefault: 20,
   pageSizeMax: 100,
-  /** Longest cursor that is looked at: a position needs far less. */
-  cursorChars: 200,
+  cursorChars: LIST_CURSOR_CHARS,
   /** `Prefer: wait=S` is cut to this; below common proxies' 30 s. */
   waitSecondsMax: 20,
   /** Requests waiting for a revision at one moment, per process. */

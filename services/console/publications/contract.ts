@@ -66,9 +66,6 @@ const RecordSeen = z.object({
     description: 'first: from the write-ahead log; also when it came twice. replay: from a snapshot.',
   }),
   eventId: z.uuid().nullable(),
-  isThisEvent: z.boolean().meta({
-    description: 'false: it names the revision with another event id or other bytes than the intent.',
-  }),
   seenAt: time.meta({ description: 'By the audit consumer.' }),
 })
 
@@ -88,7 +85,7 @@ const QuarantineNote = z.object({
 
 export const ConsumerOutcome = z.object({
   consumer: z.enum(['catalog', 'audit']),
-  generation: count,
+  generation: count.nullable().meta({ description: 'null: not known.' }),
   isLive: z.boolean().meta({ description: 'Readers see this generation. audit has one that counts.' }),
   result: z.enum(keysOf(RESULTS)).meta({ description: meanings(RESULTS) }),
   at: evidence(time).meta({ description: 'When this consumer did it, by the projection database.' }),
