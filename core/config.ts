@@ -48,7 +48,9 @@ export const VARIABLES = {
     .string()
     .regex(/^[A-Za-z0-9._-]{1,100}$/)
     .default('notes')
-    .describe('Start of the consumer group names: <prefix>-catalog-<generation> and <prefix>-audit.'),
+    .describe(
+      'Start of the consumer group names: <prefix>-catalog-<generation>, <prefix>-audit, and <prefix>-audit-<generation> for its later generations.',
+    ),
   CATALOG_AFTER_QUARANTINE: z
     .enum(['continue', 'hold'])
     .default('continue')

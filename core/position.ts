@@ -1,3 +1,5 @@
+import { FIRST_AUDIT_GENERATION } from './generations.ts'
+
 /** The consumers of the topic. */
 export type ConsumerName = 'catalog' | 'audit'
 export const CONSUMERS = ['catalog', 'audit'] as const satisfies readonly ConsumerName[]
@@ -104,7 +106,7 @@ function alarmOf(reason: StopReason, place: Place, extent: Extent, progress: Pro
         : `${where}: ${applied} of topic ${progress?.topicId ?? 'without a known id'}, but this is topic ${topicId}, from ${earliest} to ${end}: it was deleted and made anew.`,
     'records-gone': `${where}: ${applied}, but the records from ${nextOffset} to ${earliest - 1} no longer exist and were never seen.`,
   }[reason]
-  const run = `notesctl positions accept ${place.consumer} ${place.partition} --reason TEXT`
+  const run = `notesctl positions accept ${place.consumer} ${place.partition} --generation ${place.generation} --reason TEXT`
   return {
     reason,
     run,
@@ -114,4 +116,6 @@ function alarmOf(reason: StopReason, place: Place, extent: Extent, progress: Pro
 
 /** The consumer group of a consumer's generation; `prefix` is CONSUMER_GROUP_PREFIX. */
 export const groupIdOf = (prefix: string, consumer: ConsumerName, generation: number): string =>
-  consumer === 'catalog' ? `${prefix}-catalog-${generation}` : `${prefix}-audit`
+  consumer === 'audit' && generation === FIRST_AUDIT_GENERATION
+    ? `${prefix}-audit`
+    : `${prefix}-${consumer}-${generation}`

@@ -82,27 +82,41 @@ function registerAccept(positions: Command): void {
       'only this one; without it every partition that is stopped',
       wholeNumber(0, 100_000),
     )
+    .option(
+      '--generation <number>',
+      'of this generation (default: the live one of catalog, the first of audit)',
+      wholeNumber(1, 2_147_483_647),
+    )
     .requiredOption('--reason <text>', 'why; recorded with who')
     .addHelpText(
       'after',
       `
 Examples:
   bin/notesctl positions accept catalog --reason 'topic made anew, everything missing is replayed'
-  bin/notesctl positions accept audit 3 --reason 'retention was too short; verify listed what is missing'`,
+  bin/notesctl positions accept audit 3 --reason 'retention was too short; verify listed what is missing'
+  bin/notesctl positions accept catalog --generation 2 --reason 'the same for the one before the last switch'`,
     )
     .action(
       async (
         consumer: string,
         partition: number | undefined,
-        flags: { reason: string },
+        flags: { reason: string; generation?: number },
         command: Command,
       ) => {
         const context = new CliContext(command)
-        const body = { reason: flags.reason, ...(partition !== undefined && { partition }) }
+        const { reason, generation } = flags
+        const body = {
+          reason,
+          ...(partition !== undefined && { partition }),
+          ...(generation !== undefined && { generation }),
+        }
         const path = `/positions/${consumer}/accept`
         const accepted = await context.consoleApi().act(path, body, Accepted, 'Accepting what Kafka has')
         if (!accepted) {
-          throw new CliFailure('failed', 'Kafka has no such topic or partition; nothing was changed.')
+          throw new CliFailure(
+            'failed',
+            'Kafka has no such topic or partition, or no such generation is fed; nothing was changed.',
+          )
         }
         context.output.result(accepted, () => acceptedLines(accepted).map(printable))
       },

@@ -32,6 +32,7 @@ export class KafkajsConsumer implements PartitionConsumer {
   /** Goes up whenever a partition's delivery starts over: what was fetched before must not be delivered. */
   readonly #epochs = new Map<number, number>()
   #lastFetchAt = 0
+  #isStopped = false
   readonly #stopped = Promise.withResolvers<void>()
 
   constructor({ kafka, groupId, topic, concurrency }: ConsumerOptions) {
@@ -53,6 +54,7 @@ export class KafkajsConsumer implements PartitionConsumer {
   async start(receiver: Receiver): Promise<void> {
     const { events } = this.#consumer
     await this.#consumer.connect()
+    await this.#leaveIfStopped()
     // From the start: only reached when a position was reset behind our back, and then nothing is skipped.
     await this.#consumer.subscribe({ topic: this.#topic, fromBeginning: true })
     this.#consumer.on(events.FETCH, () => {
@@ -75,6 +77,14 @@ export class KafkajsConsumer implements PartitionConsumer {
       partitionsConsumedConcurrently: this.#concurrency,
       eachBatch: (payload) => this.#hand(payload, receiver),
     })
+    await this.#leaveIfStopped()
+  }
+
+  /** `stop` may come while it is still joining: nobody would tell it to leave again. */
+  async #leaveIfStopped(): Promise<void> {
+    if (!this.#isStopped) return
+    await this.#consumer.disconnect()
+    throw new Error('stopped while it was joining its group')
   }
 
   deliverFrom(partition: number, offset: number): void {
@@ -104,6 +114,7 @@ export class KafkajsConsumer implements PartitionConsumer {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
     this.#stopped.resolve()
     await this.#consumer.disconnect()
   }

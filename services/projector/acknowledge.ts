@@ -33,7 +33,10 @@ export async function readProgress(pool: Pool, place: Place): Promise<Progress |
   )
 }
 
-/** Begins a partition at offset 0. No effect when another instance was faster. */
+/**
+ * Begins a partition at offset 0. No effect when another instance was faster, and none in a generation that is
+ * not fed any more: the first thing that goes of one that is dropped is its progress.
+ */
 export async function beginProgress(
   pool: Pool,
   place: Place,
@@ -41,7 +44,9 @@ export async function beginProgress(
 ): Promise<void> {
   await pool.query(
     `INSERT INTO ${place.consumer}.progress (generation, topic, partition, next_offset, cluster_id, topic_id)
-     VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT DO NOTHING`,
+     SELECT generation, $2, $3, 0, $4, $5 FROM ${place.consumer}.generations
+     WHERE generation = $1 AND state = 'fed'
+     ON CONFLICT DO NOTHING`,
     [place.generation, place.topic, place.partition, clusterId, topicId],
   )
 }

@@ -15,6 +15,7 @@ export function complaintOf(failure: Failure, { topic, partition }: Place, slowI
   if (failure.kind === 'away') {
     return { reason: `partition ${partition} waits: ${failure.what} is not reachable or too busy` }
   }
+  if (failure.kind === 'not-fed') return { reason: `partition ${partition} waits: its generation is dropped` }
   if (failure.kind === 'slow') {
     const reason = `partition ${partition} waits: the projection database does not finish a batch in time`
     if (slowInARow < SLOW_ATTEMPTS) return { reason }

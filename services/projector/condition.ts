@@ -87,8 +87,10 @@ export class PartitionCondition {
   /** Nothing of this partition is applied; resolves when it is time to look again. */
   async stopFor(alarm: Alarm): Promise<void> {
     const { partition } = this.#place
-    if (this.#complaint !== alarm.message) {
-      this.#complaint = alarm.message
+    // Once more when the generation has gone live meanwhile: it was no alarm before.
+    const complaint = `${this.#observer.isLive ? 'live' : 'not live'}: ${alarm.message}`
+    if (this.#complaint !== complaint) {
+      this.#complaint = complaint
       this.#observer.alarm(alarm.reason, alarm.message, { partition, run: alarm.run })
     } else this.#observer.debug('looked again: still stopped', { partition, alarm: alarm.reason })
     this.#become({

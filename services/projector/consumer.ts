@@ -73,6 +73,8 @@ export class ProjectionConsumer<P extends Prepared> implements Receiver {
   }
 
   assigned(partitions: readonly number[]): void {
+    // The client can have joined while it was told to leave.
+    if (this.#stopping.signal.aborted) return
     const { consumption, topic, observer } = this.#parts
     const before = this.#workers
     for (const worker of before.values()) worker.close()

@@ -7,12 +7,19 @@ export class Misplaced extends Error {
   override name = 'Misplaced'
 }
 
+/** The generation is being dropped, or gone: this feed ends within a second. */
+export class NotFed extends Error {
+  override name = 'NotFed'
+}
+
 /** What a failed attempt to apply a batch means. */
 export type Failure =
   /** Not now: wait, try the same again. Nothing is quarantined. */
   | { readonly kind: 'away'; readonly what: 'the projection database' | 'the schema registry' | 'Kafka' }
   /** The database is there, but cancelled a statement that ran too long. Wait, with an alarm if it stays so. */
   | { readonly kind: 'slow' }
+  /** Wait for the end of the feed. */
+  | { readonly kind: 'not-fed' }
   /** Find the position again. */
   | { readonly kind: 'misplaced' }
   /** The database refuses the data of some record in the batch, now and always. */
@@ -31,6 +38,7 @@ const FOREIGN_KEY_VIOLATION = '23503' // on catalog.generations: the generation 
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Misplaced) return { kind: 'misplaced' }
+  if (error instanceof NotFed) return { kind: 'not-fed' }
   if (error instanceof RegistryUnavailable) return { kind: 'away', what: 'the schema registry' }
   if (error instanceof KafkaUnavailable) return { kind: 'away', what: 'Kafka' }
   if ((error as { code?: unknown }).code === QUERY_CANCELED) return { kind: 'slow' }

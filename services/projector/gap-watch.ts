@@ -16,7 +16,7 @@ export type GapWatchParts = {
   readonly allowedMs?: number
 }
 
-/** Tells how many revisions are missing, and alarms for those that are missing too long. */
+/** Tells how many revisions are missing in a generation, and alarms for those that are missing too long. */
 export class GapWatch {
   readonly #parts: GapWatchParts
   #timer: NodeJS.Timeout | undefined
@@ -41,6 +41,8 @@ export class GapWatch {
     const { pool, generation, observer, allowedMs = ALLOWED_DELAY_MS.commitToVisible } = this.#parts
     await inTransaction(pool, async (client) => {
       await closeDiscarded(client, generation)
+      // Not of one that readers do not see: it would have been told about when it goes live.
+      if (!observer.isLive) return
       // Told within the transaction that takes it: an instance that dies in between leaves it to another.
       const overdue = await takeOverdue(client, generation, allowedMs)
       if (overdue.length > 0) observer.alarm('revision-gap', messageOf(overdue, allowedMs), factsOf(overdue))

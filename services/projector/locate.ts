@@ -5,6 +5,7 @@ import { type Alarm, decidePosition, type Extent, type Progress } from '../../co
 import { beginProgress, readProgress } from './acknowledge.ts'
 import type { Committed } from './committed.ts'
 import { readKnownCommitted } from './committed-sql.ts'
+import { NotFed } from './failure.ts'
 import type { Place } from './place.ts'
 
 /** Where a partition goes on. With `compare`, the record before `nextOffset` is read and compared first. */
@@ -24,8 +25,11 @@ export type Stop = {
 export type Located = Location | Stop
 
 /**
- * Finds the position of one partition from the database and from Kafka, and begins it when it is new.
- * @throws KafkaUnavailable, or whatever PostgreSQL throws
+ * Finds the position of one partition from the database and from Kafka, and begins it when it is new. New is a
+ * partition without a progress row, in any generation: a generation that starts elsewhere than at the first
+ * record gets its rows for all partitions in the transaction that makes it fed, so that one without a row came
+ * to the topic later, and all of its records are missing here.
+ * @throws KafkaUnavailable; NotFed when the generation is being dropped; whatever PostgreSQL throws
  */
 export async function locate(pool: Pool, facts: TopicFacts, groupId: string, place: Place): Promise<Located> {
   // In this order: what is known to be committed grows before what Kafka has, and that before progress.
@@ -38,6 +42,9 @@ export async function locate(pool: Pool, facts: TopicFacts, groupId: string, pla
     return { status: 'located', progress, extent, committed, compare: position.status === 'compare' }
   }
   await beginProgress(pool, place, extent)
+  if (!(await readProgress(pool, place))) {
+    throw new NotFed(`Generation ${place.generation} of ${place.consumer} is not fed any more.`)
+  }
   return locate(pool, facts, groupId, place)
 }
 

@@ -1,33 +1,19 @@
 import { loadConfig, PROCESS_VARIABLES } from '../../core/config.ts'
-import { createPool, type Pool } from '../../core/database.ts'
+import { createPool } from '../../core/database.ts'
 import { EnvelopeDecoder } from '../../core/envelope-decoder.ts'
 import { createOperationsApp } from '../../core/http-app.ts'
 import { startHttpServer } from '../../core/http-server.ts'
-import { createKafka } from '../../core/kafka/client.ts'
-import { KafkajsConsumer } from '../../core/kafka/kafkajs-consumer.ts'
-import { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
-import type { ReadinessCheck } from '../../core/operations.ts'
-import { groupIdOf } from '../../core/position.ts'
 import { RegistryClient } from '../../core/registry.ts'
 import { runService } from '../../core/service.ts'
 import { startTracing } from '../../core/tracing/start.ts'
 import { auditConsumption } from './audit/consumption.ts'
 import { catalogConsumption } from './catalog/consumption.ts'
-import { ProjectionConsumer } from './consumer.ts'
-import type { Consumption, Prepared } from './consumption.ts'
-import { GapWatch } from './gap-watch.ts'
-import { createProjectorMetrics } from './metrics.ts'
-import { Observer } from './observer.ts'
+import { type FeedParts, startFeed } from './feed.ts'
+import { Feeds } from './feeds.ts'
+import { createProjectorMetrics, forgetFeed } from './metrics.ts'
 import { createQuarantineMetrics } from './quarantine-metrics.ts'
-import { RecordSpans } from './record-spans.ts'
-import { RedriveLoop } from './redrive-loop.ts'
-
-const CATALOG_GENERATION = 1
-/** Partitions applied side by side, each on a connection of its own. */
-const CONCURRENCY = 6
-const KAFKA_ANSWER_LIMIT_MS = 5_000
 
 const logger = createLogger('projector', 'info')
 
@@ -39,78 +25,36 @@ await runService(logger, async (onStop, fail) => {
   const metrics = createProjectorMetrics(registry)
   const quarantineMetrics = createQuarantineMetrics(registry)
   const decoder = new EnvelopeDecoder(new RegistryClient(config.SCHEMA_REGISTRY_URL), config.SCHEMA_SUBJECT)
-
-  // Nothing is shared between the two but the process: a pool that one has used up would stop the other.
-  const start = <P extends Prepared>(
-    consumption: Consumption<P>,
-    groupId: string,
-    beside: (pool: Pool, observer: Observer) => void = () => {},
-  ): ReadinessCheck[] => {
-    const pool = createPool(
-      {
-        url: config.PROJECTION_DATABASE_URL,
-        applicationName: `projector-${consumption.name}`,
-        size: config.DATABASE_POOL_SIZE,
-      },
-      logger,
-    )
-    onStop(`${consumption.name} pool`, () => pool.end())
-    const kafka = { brokers: config.KAFKA_BROKERS, clientId: `projector-${consumption.name}`, logger }
-    const observer = new Observer(consumption.name, metrics, logger)
-    const { name, generation } = consumption
-    const spans = new RecordSpans(tracer, { topic: config.KAFKA_TOPIC, groupId, consumer: name, generation })
-    const consumer = new ProjectionConsumer({
-      consumption,
-      topic: config.KAFKA_TOPIC,
-      pool,
-      member: new KafkajsConsumer({
-        kafka: createKafka(kafka),
-        groupId,
-        topic: config.KAFKA_TOPIC,
-        concurrency: CONCURRENCY,
-      }),
-      groupId,
-      facts: new TopicFacts(kafka, config.KAFKA_TOPIC, KAFKA_ANSWER_LIMIT_MS),
-      observer,
-      spans,
-      fail,
-    })
-    onStop(`${consumption.name} consumer`, () => consumer.stop())
-    consumer.start()
-    const redrives = new RedriveLoop({ consumption, pool, observer, spans, metrics: quarantineMetrics })
-    onStop(`${consumption.name} redrives`, () => redrives.stop())
-    redrives.start()
-    beside(pool, observer)
-    return [
-      { name: consumption.name, check: async () => consumer.problem() },
-      {
-        name: `${consumption.name}-database`,
-        check: async () => {
-          await pool.query('SELECT 1')
-          return undefined
-        },
-      },
-    ]
+  const parts: FeedParts = {
+    databaseUrl: config.PROJECTION_DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    brokers: config.KAFKA_BROKERS,
+    topic: config.KAFKA_TOPIC,
+    groupPrefix: config.CONSUMER_GROUP_PREFIX,
+    metrics,
+    quarantineMetrics,
+    tracer,
+    logger,
   }
-
-  const watchGaps = (pool: Pool, observer: Observer) => {
-    const watch = new GapWatch({ pool, generation: CATALOG_GENERATION, observer })
-    onStop('gap watch', () => watch.stop())
-    watch.start()
-  }
-
-  const checks = [
-    ...start(
-      {
-        ...catalogConsumption(decoder, CATALOG_GENERATION),
-        afterQuarantine: config.CATALOG_AFTER_QUARANTINE,
-      },
-      groupIdOf(config.CONSUMER_GROUP_PREFIX, 'catalog', CATALOG_GENERATION),
-      watchGaps,
-    ),
-    ...start(auditConsumption, groupIdOf(config.CONSUMER_GROUP_PREFIX, 'audit', 1)),
-  ]
-  const app = createOperationsApp({ logger, metrics: registry, checks })
+  const afterQuarantine = config.CATALOG_AFTER_QUARANTINE
+  const url = config.PROJECTION_DATABASE_URL
+  const pool = createPool({ url, applicationName: 'projector-generations', size: 1 }, logger)
+  onStop('generations pool', () => pool.end())
+  const feeds = new Feeds({
+    pool,
+    start: ({ consumer, generation }, isLive, failed) =>
+      consumer === 'catalog'
+        ? startFeed(parts, { ...catalogConsumption(decoder, generation), afterQuarantine }, isLive, failed)
+        : startFeed(parts, auditConsumption(generation), isLive, failed),
+    fed: ({ consumer, generation, isLive }) =>
+      metrics.generationLive.set({ consumer, generation }, isLive ? 1 : 0),
+    left: (feed) => forgetFeed([...Object.values(metrics), ...Object.values(quarantineMetrics)], feed),
+    fail,
+    logger,
+  })
+  onStop('feeds', () => feeds.stop())
+  feeds.start()
+  const app = createOperationsApp({ logger, metrics: registry, checks: feeds.checks })
   const server = await startHttpServer(app, config.HOST, config.PORT)
   onStop('http server', () => server.close())
   logger.info({ url: server.url, topic: config.KAFKA_TOPIC }, 'projector started')

@@ -6,6 +6,7 @@ import type { Outcome } from './decide.ts'
 import type { ProjectorMetrics } from './metrics.ts'
 import { eventIdOf, noteIdOf, traceparentOf } from './record-facts.ts'
 import { nameOfRun, type Run } from './runs.ts'
+import type { FeedId } from './which-feeds.ts'
 
 /** Reasons of alarms that do not stop a partition for good. */
 export type PassingAlarm =
@@ -30,26 +31,47 @@ export type PassingAlarm =
 
 export type AlarmReason = StopReason | PassingAlarm
 
-/** Tells metrics and log what one consumer does. */
+/** Tells metrics and log what one consumer does for one generation. */
 export class Observer {
   readonly #consumer: string
+  /** Of what is counted for each generation. */
+  readonly #labels: FeedId
   readonly #metrics: ProjectorMetrics
   readonly #logger: Logger
+  readonly #isLive: () => boolean
 
-  constructor(consumer: string, metrics: ProjectorMetrics, logger: Logger) {
+  /** @param isLive whether readers see this generation now, or evidence goes by it: it can change */
+  constructor(
+    { consumer, generation }: FeedId,
+    metrics: ProjectorMetrics,
+    logger: Logger,
+    isLive: () => boolean,
+  ) {
     this.#consumer = consumer
+    this.#labels = { consumer, generation }
     this.#metrics = metrics
-    this.#logger = logger.child({ consumer })
+    this.#logger = logger.child({ consumer, generation })
+    this.#isLive = isLive
   }
 
+  /** Is what is wrong here wrong for readers? Only then it is an alarm. */
+  get isLive(): boolean {
+    return this.#isLive()
+  }
+
+  /** Of a generation that is not live it is only said, under `trouble`: whoever rebuilds it looks there. */
   alarm(reason: AlarmReason, message: string, facts: Record<string, unknown> = {}): void {
+    if (!this.isLive) {
+      this.#logger.warn({ ...facts, trouble: reason }, message)
+      return
+    }
     this.#metrics.alarms.inc({ consumer: this.#consumer, reason })
     this.#logger.error({ ...facts, alarm: reason }, message)
   }
 
   /** An alarm that is there as long as its cause; what `alarm` says in the log is said once. */
   lasting(alarm: AlarmReason, isThere: boolean): void {
-    this.#metrics.alarm.set({ consumer: this.#consumer, alarm }, isThere ? 1 : 0)
+    if (this.isLive) this.#metrics.alarm.set({ consumer: this.#consumer, alarm }, isThere ? 1 : 0)
   }
 
   warn(message: string, facts: Record<string, unknown>): void {
@@ -65,24 +87,23 @@ export class Observer {
   }
 
   stopped(partition: number, stopped: boolean): void {
-    this.#metrics.stopped.set({ consumer: this.#consumer, partition }, stopped ? 1 : 0)
+    this.#metrics.stopped.set({ ...this.#labels, partition }, stopped ? 1 : 0)
   }
 
   waiting(partition: number, waiting: boolean): void {
-    this.#metrics.waiting.set({ consumer: this.#consumer, partition }, waiting ? 1 : 0)
+    this.#metrics.waiting.set({ ...this.#labels, partition }, waiting ? 1 : 0)
   }
 
   /** @param overdue whether one is missing longer than allowed */
   gaps(revisions: number, oldestSeconds: number, overdue: boolean): void {
-    const consumer = this.#consumer
-    this.#metrics.gapsOpen.set({ consumer }, revisions)
-    this.#metrics.gapOldestSeconds.set({ consumer }, oldestSeconds)
-    this.#metrics.alarm.set({ consumer, alarm: 'revision-gap' }, overdue ? 1 : 0)
+    this.#metrics.gapsOpen.set(this.#labels, revisions)
+    this.#metrics.gapOldestSeconds.set(this.#labels, oldestSeconds)
+    this.lasting('revision-gap', overdue)
   }
 
   lag(partition: number, records: number, seconds: number): void {
-    this.#metrics.lagRecords.set({ consumer: this.#consumer, partition }, records)
-    this.#metrics.lagSeconds.set({ consumer: this.#consumer, partition }, seconds)
+    this.#metrics.lagRecords.set({ ...this.#labels, partition }, records)
+    this.#metrics.lagSeconds.set({ ...this.#labels, partition }, seconds)
   }
 
   /** Another member has these partitions now; a gauge left behind would tell yesterday's lag for ever. */
@@ -90,13 +111,13 @@ export class Observer {
     const { lagRecords, lagSeconds, stopped, waiting } = this.#metrics
     for (const partition of partitions) {
       for (const gauge of [lagRecords, lagSeconds, stopped, waiting]) {
-        gauge.remove({ consumer: this.#consumer, partition })
+        gauge.remove({ ...this.#labels, partition })
       }
     }
   }
 
   committed(batch: readonly Prepared[], outcomes: readonly Outcome[], seconds: number): void {
-    this.#metrics.batchSeconds.observe({ consumer: this.#consumer }, seconds)
+    this.#metrics.batchSeconds.observe(this.#labels, seconds)
     const applied = outcomes.filter((outcome) => outcome.status === 'applied')
     if (applied.length > 0) this.#count('applied', '', applied.length)
     const plainly = applied.filter(({ missingBefore }) => missingBefore === undefined).length
@@ -145,7 +166,7 @@ export class Observer {
   }
 
   #count(outcome: string, reason: string, records: number): void {
-    this.#metrics.records.inc({ consumer: this.#consumer, outcome, reason }, records)
+    this.#metrics.records.inc({ ...this.#labels, outcome, reason }, records)
   }
 }
 

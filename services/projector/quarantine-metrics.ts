@@ -9,19 +9,19 @@ export function createQuarantineMetrics(registry: Registry) {
     open: new Gauge({
       name: 'projector_quarantine_open',
       help: 'Records in quarantine that are not redriven or discarded yet, by reason; the same from every instance.',
-      labelNames: ['consumer', 'reason'],
+      labelNames: ['consumer', 'generation', 'reason'],
       registers,
     }),
     held: new Gauge({
       name: 'projector_quarantine_held',
       help: 'Records held behind an earlier revision of their note that is in quarantine; the same from every instance.',
-      labelNames: ['consumer'],
+      labelNames: ['consumer', 'generation'],
       registers,
     }),
     redrives: new Counter({
       name: 'projector_redrives_total',
       help: 'Records of the quarantine that were tried again, by what they are then: applied, no-effect, open or held.',
-      labelNames: ['consumer', 'state'],
+      labelNames: ['consumer', 'generation', 'state'],
       registers,
     }),
   }

@@ -33,7 +33,7 @@ export class RedriveLoop<P extends Prepared> {
   readonly #stopping = new AbortController()
   #running: Promise<void> | undefined
   #complaint: string | undefined
-  #hasCounted = false
+  #hasToldConflicts = false
   /** Where the next look begins, so that what always fails does not starve the rest. */
   #afterId = '0'
   #afterNote = ''
@@ -110,29 +110,33 @@ export class RedriveLoop<P extends Prepared> {
 
   #tell(settled: readonly Settled[], startedMs: number): void {
     const { metrics, spans } = this.#parts
-    for (const { resolution } of settled)
-      metrics.redrives.inc({ consumer: this.#scope.consumer, state: resolution.state })
+    for (const { resolution } of settled) metrics.redrives.inc({ ...this.#scope, state: resolution.state })
     spans.settled(settled, (performance.now() - startedMs) / 1000)
   }
 
   async #count(): Promise<void> {
     const { pool, metrics } = this.#parts
-    const { consumer } = this.#scope
+    const { consumer, generation } = this.#scope
     const { held, open } = await countWaiting(pool, this.#scope)
     // Without those that are gone: what is not counted any more would stand there for ever.
     for (const { labels } of (await metrics.open.get()).values) {
-      if (labels.consumer === consumer && !open.has(String(labels.reason))) metrics.open.remove(labels)
+      const isOwn = labels.consumer === consumer && labels.generation === generation
+      if (isOwn && !open.has(String(labels.reason))) metrics.open.remove(labels)
     }
-    for (const [reason, count] of open) metrics.open.set({ consumer, reason }, count)
-    metrics.held.set({ consumer }, held)
+    for (const [reason, count] of open) metrics.open.set({ ...this.#scope, reason }, count)
+    metrics.held.set(this.#scope, held)
     this.#alarmConflicts(open.get('conflict') ?? 0)
   }
 
-  /** A conflict stays an alarm until a person has decided: a process that starts says again that some are open. */
+  /**
+   * A conflict stays an alarm until a person has decided: a process that starts, and a generation that goes live,
+   * says again that some are open.
+   */
   #alarmConflicts(open: number): void {
+    const { isLive } = this.#parts.observer
     this.#parts.observer.lasting('conflict', open > 0)
-    const isFirstLook = !this.#hasCounted
-    this.#hasCounted = true
+    const isFirstLook = isLive && !this.#hasToldConflicts
+    this.#hasToldConflicts = isLive
     if (!isFirstLook || open === 0) return
     this.#parts.observer.alarm(
       'conflict',

@@ -1,14 +1,24 @@
 import { inTransaction, type Pool, type PoolClient } from '../../../core/database.ts'
+import { FIRST_AUDIT_GENERATION } from '../../../core/generations.ts'
 import type { TopicState } from '../../../core/kafka/topic-facts.ts'
 import type { ConsumerName, Extent } from '../../../core/position.ts'
 import { Problem } from '../../../core/problem.ts'
 import { recordFinished, recordRequested } from '../actions/record.ts'
 import type { Accepted, AcceptedPositions } from './contract.ts'
 import { extentOf } from './list.ts'
-import { lockProgress, readLiveGeneration, readStopped, type StoredProgress, stoppedOf } from './read.ts'
+import {
+  isFed,
+  lockProgress,
+  readLiveGeneration,
+  readStopped,
+  type StoredProgress,
+  stoppedOf,
+} from './read.ts'
 
 export type AcceptRequest = {
   readonly consumer: ConsumerName
+  /** undefined: the live one of catalog, the first of audit. */
+  readonly generation: number | undefined
   /** undefined: every one that is stopped. */
   readonly partition: number | undefined
   readonly topic: string
@@ -24,13 +34,13 @@ export type AcceptRequest = {
  * brought back. Recorded in the same transaction. Stopped is what the projector found and recorded, and nothing
  * else: a partition that is read on is left as it is. Kafka is asked while progress stands still, so that what
  * it has is never older than what is applied.
- * @throws Problem `not-found` when the topic has no such partition, and what `askKafka` throws; then nothing is
+ * @throws Problem `not-found` when the topic has no such partition or the generation is not fed, and what `askKafka` throws; then nothing is
  *   recorded
  */
 export function acceptPositions(projection: Pool, request: AcceptRequest): Promise<AcceptedPositions> {
   const { consumer, partition, topic, askKafka, principal, reason } = request
   return inTransaction(projection, async (client) => {
-    const generation = consumer === 'catalog' ? await readLiveGeneration(client) : 1
+    const generation = await fedGeneration(client, consumer, request.generation)
     const progress = await lockProgress(client, consumer, generation, topic)
     const stopped = await readStopped(client, topic)
     const found = await askKafka()
@@ -65,6 +75,18 @@ export function acceptPositions(projection: Pool, request: AcceptRequest): Promi
     await recordFinished(client, actionId, { status, result: { accepted } })
     return { actionId, status, consumer, generation, accepted }
   })
+}
+
+/** @throws Problem `not-found` */
+async function fedGeneration(
+  client: PoolClient,
+  consumer: ConsumerName,
+  asked: number | undefined,
+): Promise<number> {
+  const generation =
+    asked ?? (consumer === 'catalog' ? await readLiveGeneration(client) : FIRST_AUDIT_GENERATION)
+  if (await isFed(client, consumer, generation)) return generation
+  throw new Problem('not-found', `No generation ${generation} of ${consumer} is fed.`)
 }
 
 type PlaceOf = {

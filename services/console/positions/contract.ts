@@ -61,6 +61,10 @@ export type Positions = z.infer<typeof Positions>
 export const AcceptParams = z.object({ consumer: Consumer })
 
 export const AcceptBody = ActionBody.extend({
+  generation: z.int().min(1).max(2_147_483_647).optional().meta({
+    description: 'Of this generation. Without it: of the live one of catalog, of the first of audit.',
+    example: 1,
+  }),
   partition: z.int().min(0).max(100_000).optional().meta({
     description: 'Only this one. Without it: every partition of the consumer that is stopped.',
     example: 3,

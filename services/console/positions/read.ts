@@ -94,6 +94,19 @@ export const stoppedOf = (
       row.nextOffset === (progress?.nextOffset ?? null),
   )
 
+/** Does the projector apply records to this generation? */
+export async function isFed(
+  database: Pool | PoolClient,
+  consumer: ConsumerName,
+  generation: number,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `SELECT FROM ${consumer}.generations WHERE generation = $1 AND state = 'fed'`,
+    [generation],
+  )
+  return rowCount === 1
+}
+
 /** The generation that readers see. */
 export async function readLiveGeneration(database: Pool | PoolClient): Promise<number> {
   const { rows } = await database.query<{ generation: number }>(

@@ -33,9 +33,10 @@ export function positionRoutes(app: Express, admit: Admit, parts: Parts): void {
     .route('/positions/:consumer/accept')
     .post(...admit, ...actionBody, async (req, res) => {
       const { consumer } = valid(AcceptParams, req.params)
-      const { reason, partition } = actionOf(AcceptBody, req)
+      const { reason, partition, generation } = actionOf(AcceptBody, req)
       const askKafka = () => mustAnswer(topic, () => withFacts(parts, (facts) => facts.state()))
-      const request = { consumer, partition, topic, askKafka, principal: principalOf(req).id, reason }
+      const principal = principalOf(req).id
+      const request = { consumer, generation, partition, topic, askKafka, principal, reason }
       res.set('Cache-Control', CACHE_CONTROL).json(await acceptPositions(parts.projection, request))
     })
     .all(methodNotAllowed('POST'))

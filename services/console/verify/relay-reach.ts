@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../../../core/database.ts'
+import { FIRST_AUDIT_GENERATION } from '../../../core/generations.ts'
 import type { TopicState } from '../../../core/kafka/topic-facts.ts'
 import type { EndOffsets } from '../../../core/kafka/topics.ts'
 import { parseLsn } from '../../../core/lsn.ts'
@@ -116,8 +117,9 @@ const attempt = async (readTopic: ReadTopic): Promise<Topic | undefined> => {
 
 async function readProgress(projection: Pool, topic: string, topicId: string): Promise<EndOffsets> {
   const { rows } = await projection.query<{ partition: number; next_offset: string }>(
-    'SELECT partition, next_offset::text FROM audit.progress WHERE topic = $1 AND topic_id = $2',
-    [topic, topicId],
+    `SELECT partition, next_offset::text FROM audit.progress
+     WHERE generation = $3 AND topic = $1 AND topic_id = $2`,
+    [topic, topicId, FIRST_AUDIT_GENERATION],
   )
   return Object.fromEntries(rows.map((row) => [String(row.partition), row.next_offset]))
 }

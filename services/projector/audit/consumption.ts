@@ -15,10 +15,13 @@ import { type AuditRow, auditRowOf } from './row.ts'
 
 type AuditRecord = Prepared & { readonly row: AuditRow }
 
-/** The ledger of every record seen, decodable or not. Needs no registry: nothing is decoded. */
-export const auditConsumption: Consumption<AuditRecord> = {
+/**
+ * The ledger of every record seen, decodable or not. Needs no registry: nothing is decoded. All generations write
+ * into the same one: another than the first only adds the rows that are missing.
+ */
+export const auditConsumption = (generation: number): Consumption<AuditRecord> => ({
   name: 'audit',
-  generation: 1,
+  generation,
   prepare: async (records) => records.map((record) => ({ record, row: auditRowOf(record) })),
   apply: async (client, place, batch) => {
     const erased = await erasedOf(client, batch)
@@ -30,7 +33,7 @@ export const auditConsumption: Consumption<AuditRecord> = {
     )
     return batch.map(() => ({ status: 'applied' }))
   },
-}
+})
 
 async function insertRows(client: PoolClient, place: LivePlace, rows: readonly AuditRow[]): Promise<void> {
   await client.query({

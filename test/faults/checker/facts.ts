@@ -113,7 +113,7 @@ export type QuarantineRow = Place & {
   readonly reason: string
 }
 
-/** catalog.progress (of the live generation) and audit.progress. */
+/** catalog.progress of the live generation and audit.progress of the first. */
 export type ProgressRow = {
   readonly consumer: 'catalog' | 'audit'
   readonly partition: number

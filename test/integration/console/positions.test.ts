@@ -139,7 +139,7 @@ test('a topic that was made anew stops everything; accepted by a person, recorde
   expect(await catalogOf()).toMatchObject({ reason: 'topic-recreated', nextOffset: 7, endOffset: 3 })
   expect(await countNotes()).toBe(before)
   const list = await notesctl(lab, ['positions'], { env: env() })
-  expect(list.stdout).toContain(`notesctl positions accept catalog ${PARTITION} --reason`)
+  expect(list.stdout).toContain(`notesctl positions accept catalog ${PARTITION} --generation 1 --reason`)
 
   type Accepted = { actionId: string; status: string; accepted: { partition: number }[] }
   const one = await notesctlJson<Accepted>(

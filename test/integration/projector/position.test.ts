@@ -67,7 +67,7 @@ async function expectStopped(projector: ProjectorInstance, reason: string, parti
         alarm === reason && consumer === 'catalog' && facts.partition === partition,
     )
     expect(line?.level).toBe('error')
-    expect(line?.run).toBe(`notesctl positions accept catalog ${partition} --reason TEXT`)
+    expect(line?.run).toBe(`notesctl positions accept catalog ${partition} --generation 1 --reason TEXT`)
     expect(line?.msg).toContain('docs/runbook.md')
   }
   const count = partitions.length

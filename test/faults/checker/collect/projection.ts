@@ -22,7 +22,7 @@ const PROGRESS = `
   SELECT 'catalog' AS consumer, partition, next_offset::text AS "nextOffset"
   FROM catalog.progress JOIN catalog.live_generation USING (generation) WHERE topic = $1
   UNION ALL
-  SELECT 'audit', partition, next_offset::text FROM audit.progress WHERE topic = $1`
+  SELECT 'audit', partition, next_offset::text FROM audit.progress WHERE generation = 1 AND topic = $1`
 
 /** bigint arrives as text; offsets stay far below 2^53. */
 type AsText<T, K extends keyof T> = Omit<T, K> & { readonly [key in K]: string }
