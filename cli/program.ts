@@ -3,6 +3,7 @@ import { registerActions } from './commands/actions.ts'
 import { registerDiagnose } from './commands/diagnose.ts'
 import { registerGaps } from './commands/gaps.ts'
 import { registerImport } from './commands/import.ts'
+import { registerIntent } from './commands/intent.ts'
 import { registerJourney, registerShow, registerWatch } from './commands/note.ts'
 import { registerPositions } from './commands/positions.ts'
 import { registerPublish } from './commands/publish.ts'
@@ -61,6 +62,7 @@ export function notesctlProgram(): Command {
   registerTopic(program)
   registerRelay(program)
   registerReplay(program)
+  registerIntent(program)
   registerActions(program)
   registerDiagnose(program)
   registerVerify(program)

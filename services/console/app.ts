@@ -8,6 +8,7 @@ import { actionRoutes } from './actions/routes.ts'
 import { diagnosisRoutes } from './diagnosis/routes.ts'
 import { gapRoutes } from './gaps/routes.ts'
 import { incidentRoutes } from './incidents/routes.ts'
+import { intentRoutes } from './intents/routes.ts'
 import { consoleDocument } from './openapi.ts'
 import type { Admit, ConsoleParts } from './parts.ts'
 import { positionRoutes } from './positions/routes.ts'
@@ -53,6 +54,7 @@ export function createConsole(parts: ConsoleParts): Express {
       topicRoutes(app, admit, parts)
       recoveryRoutes(app, admit, parts)
       replayRoutes(app, admit, parts)
+      intentRoutes(app, admit, parts)
     },
   )
 }

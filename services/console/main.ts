@@ -112,6 +112,7 @@ await runService(logger, async (onStop) => {
     recoverSource,
     onRecoveryBegun: () => recoveries.wake(),
     onReplayBegun: () => replays.wake(),
+    intents: { schemaSubject: config.SCHEMA_SUBJECT },
     kafka,
     relay,
     readApiUrl: config.READ_API_URL,

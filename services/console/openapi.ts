@@ -3,6 +3,7 @@ import { actionPaths } from './actions/routes.ts'
 import { diagnosisPaths } from './diagnosis/routes.ts'
 import { gapPaths } from './gaps/routes.ts'
 import { incidentPaths } from './incidents/routes.ts'
+import { intentPaths } from './intents/routes.ts'
 import { positionPaths } from './positions/routes.ts'
 import { publicationPaths } from './publications/routes.ts'
 import { quarantinePaths } from './quarantine/openapi.ts'
@@ -32,6 +33,7 @@ export const consoleDocument = (): OpenApiDocument =>
       ...topicPaths,
       ...recoveryPaths,
       ...replayPaths,
+      ...intentPaths,
     },
     true,
   )

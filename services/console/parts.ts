@@ -27,6 +27,8 @@ export type ConsoleParts = {
   readonly recoverSource: Pool
   /** Told that a recovery of the relay was begun. */
   readonly onRecoveryBegun: () => void
+  /** Subject of the event schema under which an intent made by hand is encoded. */
+  readonly intents: { readonly schemaSubject: string }
   /** Told that a replay was asked for. */
   readonly onReplayBegun: () => void
   readonly kafka: {

@@ -50,6 +50,8 @@ const TRIED: readonly Tried[] = [
       'POST /replays',
       'GET /replays/:replayId',
       'POST /replays/:replayId/cancel',
+      'GET /intents/:noteId/:revision',
+      'POST /intents/:noteId/:revision',
     ],
   },
 ]

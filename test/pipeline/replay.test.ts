@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SHIPPED_SCHEMA } from '../../core/event-schema.ts'
 import { useLab } from '../support/lab.ts'
 import { uniqueNoteId } from '../support/notes.ts'
 import { notesctl, notesctlJson } from '../support/notesctl.ts'
@@ -169,5 +170,32 @@ describe('a replay', () => {
     ])
     const nothing = await notesctl(lab, ['replay', '--from-audit-gap', '--reason', 'again'], cli())
     expect([nothing.code, nothing.stderr]).toEqual([1, expect.stringMatching(/nothing to replay/)])
+  })
+
+  it('is refused where there is no intent; once a person has decided on one, readers get the revision', async () => {
+    const noteId = uniqueNoteId('note-only')
+    await relay.admin.query('INSERT INTO notes (note_id, revision) VALUES ($1, 1)', [noteId])
+    await relay.admin.query(
+      `INSERT INTO note_revisions (note_id, revision, title, type, body, visibility, occurred_at)
+       VALUES ($1, 1, 'By hand', 'article', 'b', 'public', now())`,
+      [noteId],
+    )
+    await relay.admin.query(
+      `INSERT INTO known_schemas (subject, schema_id, schema) VALUES ('notes.revisions-value', $1, $2)`,
+      [encoder.schemaId, SHIPPED_SCHEMA],
+    )
+    const refused = await notesctl(lab, ['replay', `${noteId}:1`], cli())
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/no intent/)])
+    const preview = await notesctl(lab, ['intent', 'create', `${noteId}:1`], cli())
+    expect([preview.code, preview.stdout]).toEqual([0, expect.stringMatching(/Nothing was made/)])
+    const create = ['intent', 'create', `${noteId}:1`, '--reason', 'wanted']
+    const { eventId } = await notesctlJson<{ eventId: string }>(lab, create, 0, cli())
+    await waitFor('the catalog to show it', async () => {
+      const { rows } = await relay.projected.query('SELECT event_id FROM catalog.notes WHERE note_id = $1', [
+        noteId,
+      ])
+      return rows[0]?.event_id === eventId
+    })
+    expect((await notesctl(lab, create, cli())).stderr).toMatch(/has an intent already/)
   })
 })

@@ -16,6 +16,7 @@ export const ACTION_NAMES = [
   'relay.recover',
   'relay.replay',
   'relay.cancel-replay',
+  'intents.create',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
 
