@@ -19,6 +19,7 @@ export type ProjectorInstance = {
   ready(): Promise<void>
   /** Sum of the samples of a metric whose labels contain all of `labels`. */
   metric(name: string, labels?: Record<string, string>): Promise<number>
+  metricsText(): Promise<string>
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** The exit code when it ends, by itself or not; null after a signal. */
   readonly ended: Promise<number | null>
@@ -56,6 +57,7 @@ export async function startProjector(lab: Lab, env: Record<string, string>): Pro
     const body = (await response.json()) as { checks: Record<string, string> }
     return { status: response.status, checks: body.checks }
   }
+  const metricsText = async () => (await fetch(`${base}/metrics`)).text()
   return {
     pid: child.pid ?? 0,
     log,
@@ -65,8 +67,9 @@ export async function startProjector(lab: Lab, env: Record<string, string>): Pro
         limitMs: 60_000,
       })
     },
+    metricsText,
     async metric(name, labels = {}) {
-      const text = await (await fetch(`${base}/metrics`)).text()
+      const text = await metricsText()
       return text
         .split('\n')
         .filter((line) => line.startsWith(`${name}{`))

@@ -57,6 +57,31 @@ describe('GET /notes', () => {
     )
   })
 
+  test('when another generation goes live between pages, every note still comes exactly once, each page of one', async () => {
+    // Applied in another order and at another time, as a rebuild does it; the source facts are the same.
+    const dated = fifty.map((note, index) => ({
+      ...note,
+      revisedAt: `2024-05-01T10:00:00.0000${10 + (index % 9)}Z`,
+    }))
+    await projection.owner.query('INSERT INTO catalog.generations (generation) VALUES (2)')
+    await projection.put(...dated)
+    await projection.put(...dated.toReversed().map((note) => ({ ...note, generation: 2 })), {
+      noteId: 'only-in-the-new-one',
+      revisedAt: '2024-05-01T09:00:00Z',
+      generation: 2,
+    })
+    try {
+      const pages = await allPages('/notes?limit=7', async (page) => {
+        const generation = page % 2 === 0 ? 1 : 2
+        await projection.owner.query('UPDATE catalog.live_generation SET generation = $1', [generation])
+      })
+      const seen = pages.flat().filter((noteId) => noteId !== 'only-in-the-new-one')
+      expect(seen.toSorted()).toEqual(fifty.map(({ noteId }) => noteId).toSorted())
+    } finally {
+      await projection.owner.query('UPDATE catalog.live_generation SET generation = 1')
+    }
+  })
+
   test('newest first by microsecond, then by id; whatever the order of applying', async () => {
     await projection.put(
       { noteId: 'b', revisedAt: '2024-05-01T10:00:00.000001Z' },

@@ -70,6 +70,23 @@ describe('GET /notes/{noteId}?minRevision=N', () => {
     })
   })
 
+  test('a request that waits is answered by the generation that goes live meanwhile', async () => {
+    await projection.owner.query('INSERT INTO catalog.generations (generation) VALUES (2)')
+    await projection.put(
+      { noteId: 'switched', revision: 1 },
+      { noteId: 'switched', revision: 2, generation: 2 },
+    )
+    const answer = api.get('/notes/switched?minRevision=2', WAIT)
+    await waitersAre(1)
+    await projection.owner.query('UPDATE catalog.live_generation SET generation = 2')
+    try {
+      const { status, headers } = await answer
+      expect([status, headers.get('note-revision')]).toEqual([200, '2'])
+    } finally {
+      await projection.owner.query('UPDATE catalog.live_generation SET generation = 1')
+    }
+  })
+
   test('waits until the catalog has it, even for a note it has never heard of', async () => {
     const answer = api.get('/notes/expected?minRevision=2', WAIT)
     await waitersAre(1)

@@ -55,18 +55,18 @@ async function metricsOfTheCode(): Promise<ReadonlyMap<string, readonly string[]
   return labels
 }
 
-const NOT_METRICS = /^(max|min|sum|count|by|rate|increase|absent)$/
+const NOT_METRICS = /^(max|min|sum|count|by|and|on|rate|increase|absent)$/
 
 describe('docs/alerts', () => {
   it('names only metrics that the processes have, with labels that they have', async () => {
     const known = await metricsOfTheCode()
     for (const { alert, expr } of rules) {
-      const withoutLabels = expr.replaceAll(/\{[^}]*\}|by \([^)]*\)|\[[^\]]*\]/g, '')
+      const withoutLabels = expr.replaceAll(/\{[^}]*\}|(?:by|on) \([^)]*\)|\[[^\]]*\]/g, '')
       const names = withoutLabels.match(/[a-z_]+/g)?.filter((word) => !NOT_METRICS.test(word)) ?? []
       expect(names, alert).not.toEqual([])
       for (const name of names) expect([...known.keys()], alert).toContain(name)
       const labels = [
-        ...[...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list]) => list?.split(', ') ?? []),
+        ...[...expr.matchAll(/(?:by|on) \(([^)]*)\)/g)].flatMap(([, list]) => list?.split(', ') ?? []),
         ...[...expr.matchAll(/([a-z]+)=~?"/g)].map(([, label]) => label),
       ]
       const labelsKnown = names.flatMap((name) => known.get(name) ?? [])

@@ -7,6 +7,7 @@ import {
 } from '../../../connectors/topics.ts'
 import { VARIABLES } from '../../../core/config.ts'
 import { configurationDocument } from '../../../core/configuration-document.ts'
+import { MAX_GENERATIONS } from '../../../core/generations.ts'
 import { HTTP_LIMITS } from '../../../core/http-server.ts'
 import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
 import { WAL_ALARM_SHARE } from '../../../core/relay/conditions.ts'
@@ -85,6 +86,10 @@ describe('docs/limits.md', () => {
     ],
     ['Partitions of `notes.revisions`', `${REVISIONS_PARTITIONS}, for good`],
     ['Records per transaction of a consumer', `${PORTION_LIMITS.records}, or ${PORTION_LIMITS.bytes} bytes`],
+    [
+      'Generations of one consumer, in whatever state',
+      `${MAX_GENERATIONS} | the database refuses another one: drop one first`,
+    ],
     ['Value that is decoded', `${LIMITS.envelopeBytes} bytes`],
     ['commit, broker', seconds(ALLOWED_DELAY_MS.commitToBroker)],
     ['broker, catalog', seconds(ALLOWED_DELAY_MS.brokerToCatalog)],
