@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { registerActions } from './commands/actions.ts'
 import { registerDiagnose } from './commands/diagnose.ts'
+import { registerErase, registerErasures } from './commands/erase.ts'
 import { registerGaps } from './commands/gaps.ts'
 import { registerImport } from './commands/import.ts'
 import { registerIntent } from './commands/intent.ts'
@@ -69,5 +70,7 @@ export function notesctlProgram(): Command {
   registerPositions(program)
   registerGaps(program)
   registerQuarantine(program)
+  registerErase(program)
+  registerErasures(program)
   return program
 }

@@ -6,6 +6,7 @@ import { type Problem, unavailable } from '../../core/problem.ts'
 import { rateLimit } from '../../core/rate-limit.ts'
 import { actionRoutes } from './actions/routes.ts'
 import { diagnosisRoutes } from './diagnosis/routes.ts'
+import { erasureRoutes } from './erasure/routes.ts'
 import { gapRoutes } from './gaps/routes.ts'
 import { incidentRoutes } from './incidents/routes.ts'
 import { intentRoutes } from './intents/routes.ts'
@@ -55,6 +56,7 @@ export function createConsole(parts: ConsoleParts): Express {
       recoveryRoutes(app, admit, parts)
       replayRoutes(app, admit, parts)
       intentRoutes(app, admit, parts)
+      erasureRoutes(app, admit, parts)
     },
   )
 }

@@ -8,6 +8,7 @@ import { createMetrics } from '../../core/metrics.ts'
 import { runService } from '../../core/service.ts'
 import { startTracing } from '../../core/tracing/start.ts'
 import { createConsole } from './app.ts'
+import { ErasureRunner, erasureGauges } from './erasure/runner.ts'
 import { DATABASE_LIMIT_MS } from './publications/read.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
 import { ReplayRunner } from './replay/runner.ts'
@@ -93,9 +94,13 @@ await runService(logger, async (onStop) => {
   })
   replays.start()
   onStop('replays', () => replays.stop())
+  const metrics = createMetrics('console')
+  const erasures = new ErasureRunner({ logger, source, projection, kafka }, erasureGauges(metrics))
+  erasures.start()
+  onStop('erasures', () => erasures.stop())
   const app = createConsole({
     logger,
-    metrics: createMetrics('console'),
+    metrics,
     tracer,
     authenticate: bearerAuthentication({
       issuer: config.AUTH_ISSUER,
@@ -113,6 +118,7 @@ await runService(logger, async (onStop) => {
     onRecoveryBegun: () => recoveries.wake(),
     onReplayBegun: () => replays.wake(),
     intents: { schemaSubject: config.SCHEMA_SUBJECT },
+    erasures: { schemaSubject: config.SCHEMA_SUBJECT, onBegun: () => erasures.wake() },
     kafka,
     relay,
     readApiUrl: config.READ_API_URL,

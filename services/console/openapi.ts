@@ -1,6 +1,7 @@
 import { type OpenApiDocument, openApiDocument } from '../../core/openapi.ts'
 import { actionPaths } from './actions/routes.ts'
 import { diagnosisPaths } from './diagnosis/routes.ts'
+import { erasurePaths } from './erasure/routes.ts'
 import { gapPaths } from './gaps/routes.ts'
 import { incidentPaths } from './incidents/routes.ts'
 import { intentPaths } from './intents/routes.ts'
@@ -34,6 +35,7 @@ export const consoleDocument = (): OpenApiDocument =>
       ...recoveryPaths,
       ...replayPaths,
       ...intentPaths,
+      ...erasurePaths,
     },
     true,
   )

@@ -31,6 +31,12 @@ export type ConsoleParts = {
   readonly intents: { readonly schemaSubject: string }
   /** Told that a replay was asked for. */
   readonly onReplayBegun: () => void
+  readonly erasures: {
+    /** Of the event schema under which a tombstone is written. */
+    readonly schemaSubject: string
+    /** Told that an erasure was begun. */
+    readonly onBegun: () => void
+  }
   readonly kafka: {
     readonly brokers: readonly string[]
     readonly topic: string

@@ -1,5 +1,6 @@
 import { isTransientDatabaseError, type Pool } from '../../core/database.ts'
 import { isSameSchema, SHIPPED_SCHEMA } from '../../core/event-schema.ts'
+import { rememberedSchemaId } from '../../core/known-schemas.ts'
 import type { Logger } from '../../core/log.ts'
 import { type RegistryClient, RegistryUnavailable } from '../../core/registry.ts'
 import { StartupError } from '../../core/service.ts'
@@ -55,17 +56,13 @@ async function askRegistry({ registry, subject }: Parts): Promise<Learned> {
 }
 
 async function rememberedId(pool: Pool, subject: string, cause: RegistryUnavailable): Promise<number> {
-  const { rows } = await pool.query<{ schema_id: number; schema: string }>(
-    'SELECT schema_id, schema FROM known_schemas WHERE subject = $1 ORDER BY schema_id DESC',
-    [subject],
-  )
-  const known = rows.find((row) => isSameSchema(row.schema, SHIPPED_SCHEMA))
-  if (!known) {
+  const known = await rememberedSchemaId(pool, subject)
+  if (known === undefined) {
     throw new StartupError(
       `The schema registry is away (${cause.message}), and this source database has never learned the id of this version's event schema (subject ${subject}); without the id no envelope can be written. Start the registry, register the schema (bin/up does both), then start again.`,
     )
   }
-  return known.schema_id
+  return known
 }
 
 /** Keeps what the registry said. A database that is away is no reason not to start: the next start asks again. */
@@ -73,7 +70,8 @@ async function remember({ pool, subject, logger }: Parts, { schemaId, schema }: 
   try {
     const { rows } = await pool.query<{ schema: string }>(
       `WITH added AS (
-         INSERT INTO known_schemas (subject, schema_id, schema) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING)
+         INSERT INTO known_schemas (subject, schema_id, schema) VALUES ($1, $2, $3)
+         ON CONFLICT (subject, schema_id) DO UPDATE SET learned_at = now())
        SELECT schema FROM known_schemas WHERE subject = $1 AND schema_id = $2`,
       [subject, schemaId, schema],
     )

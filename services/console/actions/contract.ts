@@ -17,6 +17,7 @@ export const ACTION_NAMES = [
   'relay.replay',
   'relay.cancel-replay',
   'intents.create',
+  'notes.erase',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
 
