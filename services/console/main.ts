@@ -74,6 +74,7 @@ await runService(logger, async (onStop) => {
   }
   const recoveries = new RecoveryRunner({
     logger,
+    tracer,
     source,
     verifySource,
     verifyProjection,
@@ -85,6 +86,7 @@ await runService(logger, async (onStop) => {
   onStop('recoveries', () => recoveries.stop())
   const replays = new ReplayRunner({
     logger,
+    tracer,
     source,
     projection,
     verifySource,

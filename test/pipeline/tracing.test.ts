@@ -13,20 +13,48 @@ const lab = useLab()
 let collector: TraceCollector
 let relay: Awaited<ReturnType<typeof scratchRelay>>
 let writeApi: ServiceProcess
+let operatorApi: ServiceProcess
 const stack = new AsyncDisposableStack()
 
 beforeAll(async () => {
   collector = stack.use(await startTraceCollector())
   relay = stack.use(await scratchRelay(lab, {}, collector.environment))
-  writeApi = stack.use(
-    await startServiceProcess('services/write-api/main.ts', {
-      ...lab.environment('write-api'),
-      ...collector.environment,
-      SOURCE_DATABASE_URL: relay.sourceUrlOf('notes_write_api'),
-    }),
-  )
+  const start = async (main: string, env: Readonly<Record<string, string>>) =>
+    stack.use(await startServiceProcess(main, { ...env, ...collector.environment, ...of(relay) }))
+  writeApi = await start('services/write-api/main.ts', {
+    ...lab.environment('write-api'),
+    SOURCE_DATABASE_URL: relay.sourceUrlOf('notes_write_api'),
+  })
+  operatorApi = await start('services/console/main.ts', {
+    ...lab.environment('console'),
+    SOURCE_DATABASE_URL: relay.sourceUrlOf('notes_operator'),
+    PROJECTION_DATABASE_URL: relay.projectionUrlOf('projection_operator'),
+    SOURCE_VERIFIER_DATABASE_URL: relay.sourceUrlOf('notes_verifier'),
+    PROJECTION_VERIFIER_DATABASE_URL: relay.projectionUrlOf('projection_verifier'),
+    RELAY_RECOVERY_DATABASE_URL: relay.sourceUrlOf('notes_recovery'),
+  })
 })
 afterAll(() => stack.disposeAsync())
+
+const of = ({ topic, connectorName, slotName }: typeof relay) => ({
+  KAFKA_TOPIC: topic,
+  CONNECTOR_NAME: connectorName,
+  RELAY_SLOT_NAME: slotName,
+})
+
+async function askReplay(body: unknown) {
+  const response = await fetch(`${operatorApi.url}/replays`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await lab.token({ subject: 'olga', roles: ['operator'] })}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+  })
+  const answer = await jsonOf(response)
+  expect(response.status, JSON.stringify(answer)).toBe(202)
+  return answer
+}
 
 const save = (noteId: string, headers: Record<string, string>) =>
   clientOf({
@@ -103,24 +131,29 @@ it('one trace shows a publication from the request over its commit to what each 
     expect(Number(span?.attributes['notes.relay_ms'])).toBeGreaterThanOrEqual(0)
   }
 
-  await relay.admin.query(
-    `INSERT INTO debezium_signal (id, type, data) VALUES ($1, 'execute-snapshot', $2)`,
-    [
-      uniqueNoteId('replay'),
-      JSON.stringify({
-        'data-collections': ['public.outbox'],
-        type: 'incremental',
-        'additional-conditions': [{ 'data-collection': 'public.outbox', filter: `event_id = '${eventId}'` }],
-      }),
-    ],
-  )
-  const replayed = await collector.find('the replay', (span) => isApply(span, eventId, 'replay'), 2)
+  const asked = await askReplay({ revisions: [{ noteId, firstRevision: 1 }], reason: 'to see its trace' })
+  const [replayRequest] = await collector.find('the request', ({ name }) => name === 'POST /replays')
+  expect(replayRequest).toMatchObject({
+    service: 'notes-console',
+    kind: 'SERVER',
+    attributes: { 'notes.action_id': asked.id, 'http.response.status_code': '202' },
+  })
+  const isReplay = ({ name }: TracedSpan) => name === `replay ${relay.topic}`
+  const [sent] = await collector.find('the replay', isReplay)
+  expect(sent).toMatchObject({
+    traceId: replayRequest?.traceId,
+    parentId: replayRequest?.spanId,
+    kind: 'PRODUCER',
+    links: [{ traceId: caller.traceId, spanId: commit?.spanId }],
+    attributes: { ...published, 'notes.action_id': asked.id },
+  })
+  const replayed = await collector.find('its applies', (span) => isApply(span, eventId, 'replay'), 2)
   for (const span of replayed) {
     expect(span.traceId).not.toBe(caller.traceId)
     expect(span).toMatchObject({
       parentId: '',
       links: [{ traceId: caller.traceId, spanId: commit?.spanId }],
-      attributes: published,
+      attributes: { ...published, 'messaging.kafka.offset': sent?.attributes['messaging.kafka.offset'] },
     })
   }
   const outcomes = replayed.map(({ attributes: a }) => `${a['notes.consumer']} ${a['notes.outcome']}`)

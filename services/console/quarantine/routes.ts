@@ -1,8 +1,9 @@
 import type { Express, RequestHandler } from 'express'
 import { principalOf } from '../../../core/auth.ts'
-import { methodNotAllowed } from '../../../core/http-app.ts'
+import { methodNotAllowed, spanOf } from '../../../core/http-app.ts'
 import { nextPage } from '../../../core/pages.ts'
 import { Problem } from '../../../core/problem.ts'
+import { ATTRIBUTE } from '../../../core/tracing/attributes.ts'
 import { valid } from '../../../core/validate.ts'
 import { ActionBody, actionBody, actionOf } from '../action-request.ts'
 import { CACHE_CONTROL } from '../documented.ts'
@@ -45,6 +46,7 @@ export function quarantineRoutes(
       const { quarantineId: id } = valid(QuarantineParams, req.params)
       const { reason } = actionOf(ActionBody, req)
       const decided = await decideAbout(projection, { verb, id, reason, principal: principalOf(req).id })
+      spanOf(req)?.setAttribute(ATTRIBUTE.actionId, decided.actionId)
       res
         .status(decided.status === 'requested' ? 202 : 200)
         .set({ 'Cache-Control': CACHE_CONTROL, Location: `/actions/${decided.actionId}` })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inTransaction, type Pool } from '../../../core/database.ts'
 import { hasPassed, requestBatch, walPosition } from '../replay/signal.ts'
+import type { ReplaySpans } from '../replay/spans.ts'
 import type { Key } from './contract.ts'
 import { type Digests, readSeen } from './missing.ts'
 import { addReplayed } from './store.ts'
@@ -19,6 +20,7 @@ export type Replayer = {
   readonly topic: string
   readonly slotName: string
   readonly signal: AbortSignal
+  readonly spans: ReplaySpans
   /** Told why nothing comes at present. */
   readonly onWaiting: (why: string) => Promise<void>
   /** May records still come through this slot? */
@@ -38,6 +40,7 @@ export async function replayBatch(
   const { source, projection, topic, slotName, signal } = replayer
   let open = keys
   let signalLsn = await request(source, recoveryId, open)
+  const sinceMs = Date.now()
   let changedAtMs = performance.now()
   let slotSeenAtMs = changedAtMs
   while (open.length > 0) {
@@ -49,8 +52,10 @@ export async function replayBatch(
     })
     const seen = await readSeen(projection, topic, new Map(wanted))
     if (seen.size > 0) {
+      const replayed = open.filter(({ eventId }) => seen.has(eventId))
       open = open.filter(({ eventId }) => !seen.has(eventId))
       await addReplayed(source, recoveryId, seen.size)
+      await replayer.spans.seen(recoveryId, replayed, sinceMs)
       changedAtMs = performance.now()
     } else if (performance.now() - changedAtMs > STALLED_MS) {
       if (await hasPassed(source, slotName, signalLsn)) signalLsn = await request(source, recoveryId, open)

@@ -2,9 +2,10 @@ import type { Express } from 'express'
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { principalOf } from '../../../core/auth.ts'
-import { methodNotAllowed } from '../../../core/http-app.ts'
+import { methodNotAllowed, spanOf, traceparentOf } from '../../../core/http-app.ts'
 import { jsonAnswer, problemAnswers } from '../../../core/openapi.ts'
 import { Problem } from '../../../core/problem.ts'
+import { ATTRIBUTE } from '../../../core/tracing/attributes.ts'
 import { valid } from '../../../core/validate.ts'
 import { actionBody, actionOf } from '../action-request.ts'
 import { ACTION_PROBLEMS, answerHeaders, CACHE_CONTROL, ROUTE_PROBLEMS } from '../documented.ts'
@@ -28,7 +29,9 @@ export function recoveryRoutes(app: Express, admit: Admit, parts: RecoveryRouteP
     })
     .post(...admit, ...actionBody, async (req, res) => {
       const { reason, force } = actionOf(RecoveryBody, req)
-      const id = await beginOnce(parts, { reason, force, principal: principalOf(req).id })
+      const by = { principal: principalOf(req).id, traceparent: traceparentOf(req) }
+      const id = await beginOnce(parts, { reason, force, ...by })
+      spanOf(req)?.setAttribute(ATTRIBUTE.actionId, id)
       parts.onRecoveryBegun()
       const recovery = await readRecovery(source, id)
       if (!recovery) throw new Error('the recovery that was begun is gone')
@@ -51,7 +54,12 @@ export function recoveryRoutes(app: Express, admit: Admit, parts: RecoveryRouteP
   /** @returns the id of the recovery that is running then, which may be one that was begun before */
   async function beginOnce(
     all: RecoveryRouteParts,
-    request: { readonly reason: string; readonly force: boolean; readonly principal: string },
+    request: {
+      readonly reason: string
+      readonly force: boolean
+      readonly principal: string
+      readonly traceparent: string
+    },
   ): Promise<string> {
     const unfinished = await readUnfinished(source, relay.slotName)
     if (unfinished) return unfinished.id
@@ -68,6 +76,7 @@ export function recoveryRoutes(app: Express, admit: Admit, parts: RecoveryRouteP
         situation: details.situation,
         slot: details.slot,
         missing: details.missing.count,
+        traceparent: request.traceparent,
       },
     }
     const id = await begin(source, action, { slotName: relay.slotName, situation: plan.situation, step })

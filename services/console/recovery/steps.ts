@@ -2,6 +2,7 @@ import { ConnectClient } from '../../../core/connect-client.ts'
 import { TopicFacts, type TopicState } from '../../../core/kafka/topic-facts.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { ConsoleParts } from '../parts.ts'
+import { ReplaySpans } from '../replay/spans.ts'
 import { readSlotMismatch } from '../slot-mismatch.ts'
 import { intentsWithoutRecord } from '../verify/missing-intents.ts'
 import type { StepName } from './contract.ts'
@@ -18,7 +19,7 @@ export class StepWaits extends Error {
 
 export type RecoveryParts = Pick<
   ConsoleParts,
-  'source' | 'verifySource' | 'verifyProjection' | 'recoverSource' | 'kafka' | 'relay' | 'logger'
+  'source' | 'verifySource' | 'verifyProjection' | 'recoverSource' | 'kafka' | 'relay' | 'logger' | 'tracer'
 >
 
 /** done: the next step is due. again: look at this step anew. finished: there is nothing left to do. */
@@ -105,7 +106,9 @@ async function replay(parts: RecoveryParts, recovery: Stored, signal: AbortSigna
   const onWaiting = (why: string) => noteWaiting(source, recovery.id, why)
   const isSlotFit = async () => (await stepInsteadOf(parts, recovery)) === undefined
   const { topic } = parts.kafka
-  const replayer = { source, projection, topic, slotName: relay.slotName, signal, onWaiting, isSlotFit }
+  const spans = new ReplaySpans(parts.tracer, source, topic, logger)
+  const slotName = relay.slotName
+  const replayer = { source, projection, topic, slotName, signal, spans, onWaiting, isSlotFit }
   for (let at = 0; at < keys.length; at += BATCH) {
     if (!(await replayBatch(replayer, recovery.id, keys.slice(at, at + BATCH), replayable))) break
   }

@@ -1,7 +1,8 @@
 import type { Express } from 'express'
 import { principalOf } from '../../../core/auth.ts'
-import { methodNotAllowed } from '../../../core/http-app.ts'
+import { methodNotAllowed, spanOf, traceparentOf } from '../../../core/http-app.ts'
 import { Problem } from '../../../core/problem.ts'
+import { ATTRIBUTE } from '../../../core/tracing/attributes.ts'
 import { valid } from '../../../core/validate.ts'
 import { ActionBody, actionBody, actionOf } from '../action-request.ts'
 import { recordFinished, recordRequested } from '../actions/record.ts'
@@ -38,7 +39,9 @@ export function replayRoutes(app: Express, admit: Admit, parts: ReplayRouteParts
     .route('/replays')
     .post(...admit, ...actionBody, async (req, res) => {
       const body = actionOf(ReplayBody, req)
-      const id = await begin(parts, body, principalOf(req).id)
+      const by = { principal: principalOf(req).id, traceparent: traceparentOf(req) }
+      const id = await begin(parts, body, by)
+      spanOf(req)?.setAttribute(ATTRIBUTE.actionId, id)
       parts.onReplayBegun()
       res
         .status(202)
@@ -98,7 +101,11 @@ async function planOf(parts: ReplayRouteParts, body: PlanBody): Promise<ReplayPl
 }
 
 /** @returns the id of the new replay. @throws Problem naming what is in the way; then nothing was done */
-async function begin(parts: ReplayRouteParts, body: ReplayBody, principal: string): Promise<string> {
+async function begin(
+  parts: ReplayRouteParts,
+  body: ReplayBody,
+  { principal, traceparent }: { readonly principal: string; readonly traceparent: string },
+): Promise<string> {
   const { source } = parts
   const { revisions, fromAuditGap, keysPerSecond, reason } = body
   const { replayable, refused, auditHasRead } = await choose(parts, body)
@@ -126,7 +133,7 @@ async function begin(parts: ReplayRouteParts, body: ReplayBody, principal: strin
       key && replayable.length === 1 ? `${key.noteId}:${key.revision}` : `${replayable.length} revisions`,
     principal,
     reason,
-    details: { ...selection, count: replayable.length, keysPerSecond },
+    details: { ...selection, count: replayable.length, keysPerSecond, traceparent },
   }
   return beginReplay(source, action, { selection, keysPerSecond, keys: replayable })
 }

@@ -8,6 +8,7 @@ import { relayNotReady } from './decide.ts'
 import { findNewRecords } from './records.ts'
 import { readRelay, unfinishedRecovery } from './relay.ts'
 import { hasPassed, walPosition } from './signal.ts'
+import { ReplaySpans } from './spans.ts'
 import {
   dropBatches,
   endReplay,
@@ -25,7 +26,7 @@ import {
 
 export type ReplayParts = Pick<
   ConsoleParts,
-  'source' | 'projection' | 'verifySource' | 'verifyProjection' | 'kafka' | 'relay' | 'logger'
+  'source' | 'projection' | 'verifySource' | 'verifyProjection' | 'kafka' | 'relay' | 'logger' | 'tracer'
 >
 
 /** Any constant; one operator API at a time sends. */
@@ -47,12 +48,14 @@ const STALLED_MS = 60_000
  */
 export class ReplayRunner {
   readonly #parts: ReplayParts
+  readonly #spans: ReplaySpans
   readonly #stopped = new AbortController()
   #wake = new AbortController()
   #running: Promise<void> = Promise.resolve()
 
   constructor(parts: ReplayParts) {
     this.#parts = parts
+    this.#spans = new ReplaySpans(parts.tracer, parts.source, parts.kafka.topic, parts.logger)
   }
 
   start(): void {
@@ -151,11 +154,17 @@ export class ReplayRunner {
     let open = keys
     let signalLsn = await walPosition(source)
     let [movedMs, lookedMs] = [performance.now(), performance.now()]
+    const sinceMs = Date.now()
     while (open.length > 0) {
       const seen = await findNewRecords(projection, kafka.topic, open)
       if (seen.length > 0) {
         await markSeen(source, id, seen)
-        const done = new Set(seen.map(({ position }) => position))
+        const done = new Map(seen.map((key) => [key.position, key]))
+        const replayed = open.flatMap((key) => {
+          const found = done.get(key.position)
+          return found ? [{ ...key, partition: found.partition, offset: found.offset }] : []
+        })
+        await this.#spans.seen(id, replayed, sinceMs)
         open = open.filter(({ position }) => !done.has(position))
         movedMs = performance.now()
         continue
