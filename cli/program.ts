@@ -7,6 +7,7 @@ import { registerImport } from './commands/import.ts'
 import { registerIntent } from './commands/intent.ts'
 import { registerJourney, registerShow, registerWatch } from './commands/note.ts'
 import { registerPositions } from './commands/positions.ts'
+import { registerPublications } from './commands/publications.ts'
 import { registerPublish } from './commands/publish.ts'
 import { registerQuarantine } from './commands/quarantine.ts'
 import { registerRelay } from './commands/relay.ts'
@@ -59,6 +60,7 @@ export function notesctlProgram(): Command {
   registerWatch(program)
   registerJourney(program)
   registerWhere(program)
+  registerPublications(program)
   registerToken(program)
   registerTopic(program)
   registerRelay(program)

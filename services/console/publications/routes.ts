@@ -2,11 +2,15 @@ import type { Express } from 'express'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { methodNotAllowed, traceparentOf } from '../../../core/http-app.ts'
 import { jsonAnswer, problemAnswers } from '../../../core/openapi.ts'
+import { nextPage } from '../../../core/pages.ts'
 import { Problem } from '../../../core/problem.ts'
 import { valid } from '../../../core/validate.ts'
 import { answerHeaders, CACHE_CONTROL, ROUTE_PROBLEMS } from '../documented.ts'
 import type { Admit, ConsoleParts } from '../parts.ts'
 import { NoteParams, Publication, PublicationParams } from './contract.ts'
+import { ForeignCursor } from './lanes.ts'
+import { listPublications } from './list.ts'
+import { PublicationPage, PublicationsQuery } from './list-contract.ts'
 import { newestRevision } from './newest.ts'
 import { readPublication } from './read.ts'
 
@@ -16,6 +20,17 @@ export function publicationRoutes(
   admit: Admit,
   { publications: parts }: Pick<ConsoleParts, 'publications'>,
 ): void {
+  app
+    .route('/publications')
+    .get(...admit, async (req, res) => {
+      const query = valid(PublicationsQuery, req.query)
+      const { position, ...page } = await listPublications(parts, query, traceparentOf(req)).catch(
+        refuseCursor,
+      )
+      const next = position && nextPage('/publications', query, position)
+      res.set('Cache-Control', CACHE_CONTROL).json({ ...page, next })
+    })
+    .all(methodNotAllowed('GET'))
   app
     .route('/publications/:noteId')
     .get(...admit, async (req, res) => {
@@ -45,7 +60,30 @@ export function publicationRoutes(
     .all(methodNotAllowed('GET'))
 }
 
+function refuseCursor(error: unknown): never {
+  if (error instanceof ForeignCursor) {
+    throw new Problem(
+      'malformed-request',
+      'after: is a cursor of another list. Take it from next of the page before.',
+    )
+  }
+  throw error
+}
+
 export const publicationPaths: ZodOpenApiPathsObject = {
+  '/publications': {
+    get: {
+      operationId: 'listPublications',
+      summary: 'Publications in a state',
+      description:
+        'Role operator. In the order of the indexes that lead to them; note-only, intent-pending and intent-relayed the oldest first within each. A page looks at a limited number of index entries, so it can be short or empty and still have a next one. For projection-current the read API is asked once for each entry. What a consumer was moved past by hand is found by a verification.',
+      requestParams: { query: PublicationsQuery },
+      responses: {
+        '200': jsonAnswer('One page.', PublicationPage, answerHeaders),
+        ...problemAnswers(...ROUTE_PROBLEMS),
+      },
+    },
+  },
   '/publications/{noteId}': {
     get: {
       operationId: 'getNewestPublication',

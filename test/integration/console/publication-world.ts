@@ -4,6 +4,7 @@ import { contentDigest } from '../../../core/content-digest.ts'
 import type { Lab } from '../../support/lab.ts'
 import { scratchProjection, scratchSource } from '../../support/scratch-database.ts'
 import { startServiceProcess } from '../../support/service-process.ts'
+import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { openConsole } from './instance.ts'
 
 const TRACEPARENT = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`
@@ -36,7 +37,31 @@ export async function publicationWorld(lab: Lab, env: Readonly<Record<string, st
   const at = await connect(source.adminUrl)
   const writer = await connect(source.urlOf('notes_write_api'))
   const seen = await connect(projection.adminUrl)
-  const api = stack.use(await openConsole(lab, { READ_API_URL: readApi.url, ...env }, { source, projection }))
+  // Of the operator API only: every other client reaches the parts directly.
+  const links = {
+    source: stack.use(await startTcpProxy(lab.addresses.sourceDb)),
+    projection: stack.use(await startTcpProxy(lab.addresses.projectionDb)),
+    'read-api': stack.use(
+      await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(readApi.url).port) }),
+    ),
+  }
+  const through = (url: string, link: keyof typeof links) => {
+    const changed = new URL(url)
+    changed.port = String(links[link].port)
+    return changed.toString().replace(/\/$/, '')
+  }
+  const api = stack.use(
+    await openConsole(
+      lab,
+      {
+        READ_API_URL: through(readApi.url, 'read-api'),
+        SOURCE_VERIFIER_DATABASE_URL: through(source.urlOf('notes_verifier'), 'source'),
+        PROJECTION_VERIFIER_DATABASE_URL: through(projection.urlOf('projection_verifier'), 'projection'),
+        ...env,
+      },
+      { source, projection },
+    ),
+  )
   let offset = 0
 
   /** As the write API accepts it. */
@@ -186,6 +211,7 @@ export async function publicationWorld(lab: Lab, env: Readonly<Record<string, st
     readApi,
     at,
     seen,
+    links,
     accept,
     bypass,
     record,

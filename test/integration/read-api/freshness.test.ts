@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { useLab } from '../../support/lab.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitFor } from '../../support/wait.ts'
 import { type ReadApi, startReadApi } from './read-api.ts'
 import { createScratchProjection, type ScratchProjection, TOPIC_ID } from './scratch-projection.ts'
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 let projection: ScratchProjection
 let proxy: TcpProxy

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { useLab } from '../../support/lab.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { type ReadApi, startReadApi } from './read-api.ts'
 import { createScratchProjection, type ScratchProjection } from './scratch-projection.ts'
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 let projection: ScratchProjection
 let proxy: TcpProxy

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { READ_LIMITS } from '../../../services/read-api/limits.ts'
 import { useLab } from '../../support/lab.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitFor } from '../../support/wait.ts'
 import { type ReadApi, startReadApi } from './read-api.ts'
 import { createScratchProjection, type ScratchProjection } from './scratch-projection.ts'
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 let projection: ScratchProjection
 let proxy: TcpProxy
