@@ -45,7 +45,10 @@ export function members(
   return after
 }
 
-export const DIGITS = /^-?\d{1,18}$/
+/** Microseconds since 1970, offsets, transaction ids: what PostgreSQL takes as a time or a bigint. */
+export const DIGITS = /^\d{1,17}$/
+/** Incarnations and partitions. */
+export const SMALL = /^\d{1,9}$/
 export const NOTE = /^[A-Za-z0-9._-]{1,64}$/
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const REVISION = /^\d{1,9}$|^1\d{9}$|^20\d{8}$|^21[0-4]\d{7}$/

@@ -1,5 +1,5 @@
 import type { Pool } from '../../../core/database.ts'
-import { DIGITS, type Lane, members, NOTE, REVISION } from './lanes.ts'
+import { DIGITS, type Lane, members, NOTE, REVISION, SMALL } from './lanes.ts'
 
 type Consumer = 'catalog' | 'audit'
 type KeyRow = { note_id: string; revision: number }
@@ -35,7 +35,7 @@ export const NOT_APPLIED = `
 export const aheadLane = (projection: Pool): Lane => ({
   name: 'ahead',
   async read(after, limit) {
-    const [topic, partition, offset] = members(after, [/^[A-Za-z0-9._-]{1,249}$/, DIGITS, DIGITS]) ?? [
+    const [topic, partition, offset] = members(after, [/^[A-Za-z0-9._-]{1,249}$/, SMALL, DIGITS]) ?? [
       '',
       '0',
       '-1',
@@ -119,7 +119,7 @@ export const PASSED = `
         ORDER BY note_id, first_revision LIMIT $3) g
   CROSS JOIN LATERAL (
     SELECT generate_series(
-      CASE WHEN g.note_id = $1 THEN greatest(g.first_revision, $2::int + 1) ELSE g.first_revision END::bigint,
+      CASE WHEN g.note_id = $1 THEN greatest(g.first_revision, $2::bigint + 1) ELSE g.first_revision END,
       g.last_revision)::int AS revision LIMIT $3) r
   ORDER BY g.note_id, r.revision LIMIT $3`
 

@@ -1,5 +1,5 @@
 import type { Pool } from '../../../core/database.ts'
-import { type Candidate, DIGITS, type Lane, members, NOTE, REVISION, UUID } from './lanes.ts'
+import { type Candidate, DIGITS, type Lane, members, NOTE, REVISION, SMALL, UUID } from './lanes.ts'
 
 const NIL = '00000000-0000-0000-0000-000000000000'
 
@@ -50,7 +50,7 @@ export const SKIPPED = `
 export const uncheckedLane = (source: Pool): Lane => ({
   name: 'unchecked',
   async read(after, limit) {
-    const [incarnation, transactionId, eventId] = members(after, [DIGITS, DIGITS, UUID]) ?? ['0', '0', NIL]
+    const [incarnation, transactionId, eventId] = members(after, [SMALL, DIGITS, UUID]) ?? ['0', '0', NIL]
     const { rows } = await source.query<IntentRow & { incarnation: number }>(UNCHECKED, [
       incarnation,
       transactionId,
