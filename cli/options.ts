@@ -49,6 +49,14 @@ export function noteId(text: string): string {
   return parsed.data
 }
 
+/** The id of a rebuild, as the lists show it. */
+export function rebuildId(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) {
+    throw new InvalidArgumentError('It must be the id that bin/notesctl rebuild list shows.')
+  }
+  return text
+}
+
 export type NoteReference = { readonly noteId: string; readonly revision: number | undefined }
 
 /** `NOTE` or `NOTE:REVISION`. */

@@ -10,6 +10,7 @@ import { registerPositions } from './commands/positions.ts'
 import { registerPublications } from './commands/publications.ts'
 import { registerPublish } from './commands/publish.ts'
 import { registerQuarantine } from './commands/quarantine.ts'
+import { registerRebuild } from './commands/rebuild.ts'
 import { registerRelay } from './commands/relay.ts'
 import { registerReplay } from './commands/replay.ts'
 import { registerToken } from './commands/token.ts'
@@ -74,5 +75,6 @@ export function notesctlProgram(): Command {
   registerQuarantine(program)
   registerErase(program)
   registerErasures(program)
+  registerRebuild(program)
   return program
 }

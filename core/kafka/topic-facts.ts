@@ -69,6 +69,11 @@ export class TopicFacts {
     return this.#offsets.members(groupIds)
   }
 
+  /** The first offset of each partition whose record has this time or a later one; the end where there is none. */
+  at(time: Date): Promise<ReadonlyMap<number, number>> {
+    return this.#offsets.at(this.#topic, time)
+  }
+
   async #ask(): Promise<string> {
     const identity = await this.#identity.read(this.#topic)
     if (identity === null) throw new TopicMissing(`Kafka has no topic ${this.#topic}.`)

@@ -178,6 +178,15 @@ export class EndOffsetReader {
     return new Map(groups.map(({ groupId, members }) => [groupId, members.length]))
   }
 
+  /**
+   * The first offset of each partition whose record has this time or a later one; the end where there is none.
+   * @throws KafkaUnavailable after at most the limit; also when the topic does not exist.
+   */
+  async at(topic: string, time: Date): Promise<ReadonlyMap<number, number>> {
+    const found = await this.#ask(topic, (admin) => admin.fetchTopicOffsetsByTimestamp(topic, time.getTime()))
+    return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]))
+  }
+
   async #ask<T>(topic: string, question: (admin: Admin) => Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_resolve, reject) => {

@@ -15,6 +15,7 @@ import type { Admit, ConsoleParts } from './parts.ts'
 import { positionRoutes } from './positions/routes.ts'
 import { publicationRoutes } from './publications/routes.ts'
 import { quarantineRoutes } from './quarantine/routes.ts'
+import { rebuildRoutes } from './rebuild/routes.ts'
 import { recoveryRoutes } from './recovery/routes.ts'
 import { replayRoutes } from './replay/routes.ts'
 import { topicRoutes } from './topic/routes.ts'
@@ -57,6 +58,7 @@ export function createConsole(parts: ConsoleParts): Express {
       replayRoutes(app, admit, parts)
       intentRoutes(app, admit, parts)
       erasureRoutes(app, admit, parts)
+      rebuildRoutes(app, admit, parts)
     },
   )
 }

@@ -10,6 +10,7 @@ import { startTracing } from '../../core/tracing/start.ts'
 import { createConsole } from './app.ts'
 import { ErasureRunner, erasureGauges } from './erasure/runner.ts'
 import { DATABASE_LIMIT_MS } from './publications/read.ts'
+import { RebuildRunner } from './rebuild/runner.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
 import { ReplayRunner } from './replay/runner.ts'
 import { readSlotMismatch } from './slot-mismatch.ts'
@@ -100,6 +101,9 @@ await runService(logger, async (onStop) => {
   const erasures = new ErasureRunner({ logger, source, projection, kafka }, erasureGauges(metrics))
   erasures.start()
   onStop('erasures', () => erasures.stop())
+  const rebuilds = new RebuildRunner({ logger, projection, verifySource, verifyProjection, kafka, topic })
+  rebuilds.start()
+  onStop('rebuilds', () => rebuilds.stop())
   const app = createConsole({
     logger,
     metrics,
@@ -122,6 +126,8 @@ await runService(logger, async (onStop) => {
     intents: { schemaSubject: config.SCHEMA_SUBJECT },
     erasures: { schemaSubject: config.SCHEMA_SUBJECT, onBegun: () => erasures.wake() },
     kafka,
+    topic,
+    rebuilds,
     relay,
     readApiUrl: config.READ_API_URL,
   })

@@ -8,6 +8,7 @@ import { intentPaths } from './intents/routes.ts'
 import { positionPaths } from './positions/routes.ts'
 import { publicationPaths } from './publications/routes.ts'
 import { quarantinePaths } from './quarantine/openapi.ts'
+import { rebuildPaths } from './rebuild/openapi.ts'
 import { recoveryPaths } from './recovery/routes.ts'
 import { replayPaths } from './replay/openapi.ts'
 import { topicPaths } from './topic/routes.ts'
@@ -36,6 +37,7 @@ export const consoleDocument = (): OpenApiDocument =>
       ...replayPaths,
       ...intentPaths,
       ...erasurePaths,
+      ...rebuildPaths,
     },
     true,
   )

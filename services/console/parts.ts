@@ -2,9 +2,11 @@ import type { Tracer } from '@opentelemetry/api'
 import type { RequestHandler } from 'express'
 import type { Authenticate } from '../../core/auth.ts'
 import type { Pool } from '../../core/database.ts'
+import type { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Registry } from '../../core/metrics.ts'
 import type { PublicationParts } from './publications/read.ts'
+import type { RebuildRunner } from './rebuild/runner.ts'
 import type { Verifications } from './verify/runs.ts'
 
 /** What the parts of the operator API work with; made in main.ts. A pool connects when it is first used. */
@@ -37,6 +39,10 @@ export type ConsoleParts = {
     /** Told that an erasure was begun. */
     readonly onBegun: () => void
   }
+  /** Does what rebuilds need in the background. */
+  readonly rebuilds: RebuildRunner
+  /** What the topic holds now. */
+  readonly topic: TopicFacts
   readonly kafka: {
     readonly brokers: readonly string[]
     readonly topic: string

@@ -18,6 +18,10 @@ export const ACTION_NAMES = [
   'relay.cancel-replay',
   'intents.create',
   'notes.erase',
+  'rebuild.begin',
+  'rebuild.switch',
+  'rebuild.rollback',
+  'rebuild.drop',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
 

@@ -39,13 +39,15 @@ export async function inboxDigests(projection: Reader, ranges: readonly Range[])
 }
 
 /**
- * Every note as the live catalog shows it, with the digest of its content.
+ * Every note as a generation of the catalog shows it, with the digest of its content.
  * @param deep computes the digest again from the stored columns, instead of taking the stored one
+ * @param generation null: the live one
  */
 export async function catalogDigests(
   projection: Reader,
   ranges: readonly Range[],
   deep: boolean,
+  generation: number | null = null,
 ): Promise<RangeDigests> {
   const digest = deep ? 'content_digest(title, url, type, body, visibility)' : 'content_digest'
   const { rows } = await projection.query(
@@ -55,11 +57,11 @@ export async function catalogDigests(
        SELECT count(*)::int AS rows,
               bit_xor(hashtextextended(note_id || ':' || revision || ':' || ${digest}, 0))::text AS hash
        FROM catalog.notes
-       WHERE generation = (SELECT generation FROM catalog.live_generation)
+       WHERE generation = coalesce($3::int, (SELECT generation FROM catalog.live_generation))
          AND note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C"
      ) digest
      WHERE rows > 0`,
-    rangeColumns(ranges),
+    [...rangeColumns(ranges), generation],
   )
   return digestsOf(rows)
 }

@@ -74,19 +74,20 @@ export async function readInbox(projection: Reader, ranges: readonly Range[]): P
   return rows
 }
 
-/** These notes as the live catalog shows them. */
+/** These notes as a generation of the catalog shows them. @param generation null: the live one */
 export async function readCatalog(
   projection: Reader,
   ranges: readonly Range[],
   deep: boolean,
+  generation: number | null = null,
 ): Promise<CatalogRow[]> {
   const { rows } = await projection.query<CatalogRow>(
     `SELECT n.note_id AS "noteId", n.revision, ${digestColumn(deep)} AS digest
      FROM unnest($1::text[], $2::text[]) AS range (low, high),
      LATERAL (SELECT * FROM catalog.notes
-              WHERE generation = (SELECT generation FROM catalog.live_generation)
+              WHERE generation = coalesce($3::int, (SELECT generation FROM catalog.live_generation))
                 AND note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) n`,
-    rangeColumns(ranges),
+    [...rangeColumns(ranges), generation],
   )
   return rows
 }
