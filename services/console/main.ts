@@ -45,7 +45,8 @@ await runService(logger, async (onStop) => {
     readApiUrl: config.READ_API_URL,
   }
   const topic = new TopicFacts(
-    { brokers: config.KAFKA_BROKERS, clientId: 'console', logger },
+    // What the client logs of a Kafka that is away is in the answers already.
+    { brokers: config.KAFKA_BROKERS, clientId: 'console', logger: logger.child({}, { level: 'fatal' }) },
     config.KAFKA_TOPIC,
     KAFKA_LIMIT_MS,
   )
@@ -72,6 +73,7 @@ await runService(logger, async (onStop) => {
     brokers: config.KAFKA_BROKERS,
     topic: config.KAFKA_TOPIC,
     groupPrefix: config.CONSUMER_GROUP_PREFIX,
+    facts: topic,
   }
   const recoveries = new RecoveryRunner({
     logger,

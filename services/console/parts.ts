@@ -48,6 +48,8 @@ export type ConsoleParts = {
     readonly topic: string
     /** Start of the projector's consumer group names. */
     readonly groupPrefix: string
+    /** One connection for all that ask about the topic; closed in main.ts. */
+    readonly facts: TopicFacts
   }
   /** Public read API, as readers reach it: what they see is asked there. */
   readonly readApiUrl: string

@@ -2,7 +2,7 @@ import type { Express } from 'express'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { principalOf } from '../../../core/auth.ts'
 import { methodNotAllowed } from '../../../core/http-app.ts'
-import { TopicFacts, TopicMissing, type TopicState } from '../../../core/kafka/topic-facts.ts'
+import { TopicMissing, type TopicState } from '../../../core/kafka/topic-facts.ts'
 import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
 import { jsonAnswer, problemAnswers } from '../../../core/openapi.ts'
 import { CONSUMERS, groupIdOf } from '../../../core/position.ts'
@@ -16,13 +16,11 @@ import { AcceptBody, AcceptedPositions, AcceptParams, Positions } from './contra
 import { positionsOf } from './list.ts'
 import { readLiveGeneration, readProgress, readStopped } from './read.ts'
 
-const KAFKA_LIMIT_MS = 3_000
-
-type Parts = Pick<ConsoleParts, 'projection' | 'kafka' | 'logger'>
+type Parts = Pick<ConsoleParts, 'projection' | 'kafka'>
 
 /** How far each consumer is beside what Kafka has, and what an operator decides when the two contradict. */
 export function positionRoutes(app: Express, admit: Admit, parts: Parts): void {
-  const { topic } = parts.kafka
+  const { topic, facts } = parts.kafka
   app
     .route('/positions')
     .get(...admit, async (_req, res) => {
@@ -34,26 +32,12 @@ export function positionRoutes(app: Express, admit: Admit, parts: Parts): void {
     .post(...admit, ...actionBody, async (req, res) => {
       const { consumer } = valid(AcceptParams, req.params)
       const { reason, partition, generation } = actionOf(AcceptBody, req)
-      const askKafka = () => mustAnswer(topic, () => withFacts(parts, (facts) => facts.state()))
+      const askKafka = () => mustAnswer(topic, () => facts.state())
       const principal = principalOf(req).id
       const request = { consumer, generation, partition, topic, askKafka, principal, reason }
       res.set('Cache-Control', CACHE_CONTROL).json(await acceptPositions(parts.projection, request))
     })
     .all(methodNotAllowed('POST'))
-}
-
-async function withFacts<T>({ kafka, logger }: Parts, ask: (facts: TopicFacts) => Promise<T>): Promise<T> {
-  const options = {
-    brokers: kafka.brokers,
-    clientId: 'console',
-    logger: logger.child({}, { level: 'fatal' }),
-  }
-  const facts = new TopicFacts(options, kafka.topic, KAFKA_LIMIT_MS)
-  try {
-    return await ask(facts)
-  } finally {
-    await facts.close()
-  }
 }
 
 async function mustAnswer<T>(topic: string, ask: () => Promise<T>): Promise<T> {
@@ -85,7 +69,7 @@ async function listPositions(parts: Parts): Promise<Positions> {
       groupIdOf(groupPrefix, consumer, each),
     ),
   )
-  const asked = await askKafka(parts, groups)
+  const asked = await askKafka(kafka, groups)
   return {
     topic,
     kafka: asked.state && { clusterId: asked.state.clusterId, topicId: asked.state.topicId },
@@ -110,18 +94,15 @@ type Asked = {
 }
 
 /** What the database knows is answered also while Kafka is away. */
-async function askKafka(parts: Parts, groups: readonly string[]): Promise<Asked> {
+async function askKafka({ topic, facts }: Parts['kafka'], groups: readonly string[]): Promise<Asked> {
   try {
-    return await withFacts(parts, async (facts) => {
-      const state = await facts.state()
-      const committed = new Map<string, ReadonlyMap<number, number | null>>()
-      for (const group of groups) committed.set(group, await facts.committed(group))
-      return { state, committed, problem: null }
-    })
+    const state = await facts.state()
+    const committed = new Map<string, ReadonlyMap<number, number | null>>()
+    for (const group of groups) committed.set(group, await facts.committed(group))
+    return { state, committed, problem: null }
   } catch (error) {
     if (!(error instanceof KafkaUnavailable)) throw error
-    const problem =
-      error instanceof TopicMissing ? `Kafka has no topic ${parts.kafka.topic}.` : 'Kafka does not answer.'
+    const problem = error instanceof TopicMissing ? `Kafka has no topic ${topic}.` : 'Kafka does not answer.'
     return { state: null, committed: new Map(), problem }
   }
 }

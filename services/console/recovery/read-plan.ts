@@ -6,7 +6,7 @@ import { type RecoveryPlan, SITUATIONS, STEPS } from './contract.ts'
 import { auditHasRead, notBrought, readSkipped } from './missing.ts'
 import { faultOf, type Plan, planOf } from './plan.ts'
 import { readSlot } from './slot.ts'
-import { type RecoveryParts, readTopic } from './steps.ts'
+import type { RecoveryParts } from './steps.ts'
 import { readLatest, shown } from './store.ts'
 
 const SHOWN_KEYS = 100
@@ -72,9 +72,9 @@ async function connectorNow({ relay }: RecoveryParts): Promise<ConnectorNow> {
   }
 }
 
-async function auditHasReadNow({ kafka, verifyProjection, logger }: RecoveryParts): Promise<boolean | null> {
+async function auditHasReadNow({ kafka, verifyProjection }: RecoveryParts): Promise<boolean | null> {
   try {
-    return await auditHasRead(verifyProjection, kafka.topic, await readTopic({ ...kafka, logger }))
+    return await auditHasRead(verifyProjection, kafka.topic, await kafka.facts.state())
   } catch (error) {
     if (error instanceof KafkaUnavailable) return null
     throw error

@@ -1,6 +1,4 @@
 import { ConnectClient } from '../../../core/connect-client.ts'
-import { TopicFacts, type TopicState } from '../../../core/kafka/topic-facts.ts'
-import type { Logger } from '../../../core/log.ts'
 import type { ConsoleParts } from '../parts.ts'
 import { ReplaySpans } from '../replay/spans.ts'
 import { readSlotMismatch } from '../slot-mismatch.ts'
@@ -122,8 +120,8 @@ async function findMissing({ source, verifySource, verifyProjection, relay }: Re
   return notBrought(unseen.keys, recorded?.incarnation ?? null, await readSkipped(source))
 }
 
-async function auditIsThrough({ kafka, verifyProjection, logger }: RecoveryParts): Promise<boolean> {
-  return auditHasRead(verifyProjection, kafka.topic, await readTopic({ ...kafka, logger }))
+async function auditIsThrough({ kafka, verifyProjection }: RecoveryParts): Promise<boolean> {
+  return auditHasRead(verifyProjection, kafka.topic, await kafka.facts.state())
 }
 
 /**
@@ -137,19 +135,4 @@ export async function stepInsteadOf(parts: RecoveryParts, { step }: Stored): Pro
     readSlotMismatch(parts.relay),
   ])
   return setBack(step, slot, mismatch)
-}
-
-/** @throws KafkaUnavailable */
-export async function readTopic(kafka: {
-  readonly brokers: readonly string[]
-  readonly topic: string
-  readonly logger: Logger
-}): Promise<TopicState> {
-  const logger = kafka.logger.child({}, { level: 'fatal' })
-  const facts = new TopicFacts({ brokers: kafka.brokers, clientId: 'console', logger }, kafka.topic, LIMIT_MS)
-  try {
-    return await facts.state()
-  } finally {
-    await facts.close()
-  }
 }

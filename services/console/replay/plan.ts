@@ -2,7 +2,6 @@ import { ConnectRefused, ConnectUnavailable } from '../../../core/connect-client
 import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
 import { Problem } from '../../../core/problem.ts'
 import { auditHasRead } from '../recovery/missing.ts'
-import { readTopic } from '../recovery/steps.ts'
 import { MAX_KEYS, type Refused, type RevisionRange, type Selection } from './contract.ts'
 import { type NotReady, type Replayable, refusal, relayNotReady, split } from './decide.ts'
 import { readRelay } from './relay.ts'
@@ -59,9 +58,9 @@ function unknownRanges(
     .map(({ noteId, firstRevision }) => refusal(noteId, firstRevision, 'no-revision'))
 }
 
-async function auditIsThrough({ kafka, verifyProjection, logger }: ReplayParts): Promise<boolean | null> {
+async function auditIsThrough({ kafka, verifyProjection }: ReplayParts): Promise<boolean | null> {
   try {
-    return await auditHasRead(verifyProjection, kafka.topic, await readTopic({ ...kafka, logger }))
+    return await auditHasRead(verifyProjection, kafka.topic, await kafka.facts.state())
   } catch (error) {
     if (error instanceof KafkaUnavailable) return null
     throw error

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { partitionOf } from '../../../core/kafka/partition-of.ts'
 import { holdingLock } from '../holding-lock.ts'
 import type { ConsoleParts } from '../parts.ts'
-import { readTopic, StepWaits } from '../recovery/steps.ts'
+import { StepWaits } from '../recovery/steps.ts'
 import { whyItWaits } from '../recovery/waits.ts'
 import { relayNotReady } from './decide.ts'
 import { findNewRecords } from './records.ts'
@@ -133,12 +133,12 @@ export class ReplayRunner {
 
   /** @throws StepWaits and what whyItWaits knows: then nothing was sent */
   async #send(id: string, keys: readonly OpenKey[]): Promise<readonly OpenKey[]> {
-    const { source, relay, kafka, logger } = this.#parts
+    const { source, relay, kafka } = this.#parts
     const recovery = await unfinishedRecovery(source)
     if (recovery) throw new StepWaits(`A recovery of the relay is under way (${recovery}); it goes first.`)
     const notReady = relayNotReady(await readRelay(source, relay))
     if (notReady) throw new StepWaits(notReady.explanation)
-    const { partitions } = await readTopic({ ...kafka, logger })
+    const { partitions } = await kafka.facts.state()
     const expected = keys.map((key) => {
       const partition = partitionOf(key.noteId, partitions.size)
       return { ...key, partition, firstOffset: String(partitions.get(partition)?.end ?? 0) }

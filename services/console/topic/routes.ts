@@ -2,7 +2,7 @@ import type { Express } from 'express'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { principalOf } from '../../../core/auth.ts'
 import { methodNotAllowed } from '../../../core/http-app.ts'
-import { TopicFacts, TopicMissing, type TopicState } from '../../../core/kafka/topic-facts.ts'
+import { type TopicFacts, TopicMissing, type TopicState } from '../../../core/kafka/topic-facts.ts'
 import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
 import { jsonAnswer, problemAnswers } from '../../../core/openapi.ts'
 import { Problem, unavailable } from '../../../core/problem.ts'
@@ -12,21 +12,18 @@ import type { Admit, ConsoleParts } from '../parts.ts'
 import { acceptTopic } from './accept.ts'
 import { AcceptedTopic } from './contract.ts'
 
-const KAFKA_LIMIT_MS = 3_000
-
 /** What an operator decides about the topic. */
 export function topicRoutes(
   app: Express,
   admit: Admit,
-  { projection, kafka, logger }: Pick<ConsoleParts, 'projection' | 'kafka' | 'logger'>,
+  { projection, kafka }: Pick<ConsoleParts, 'projection' | 'kafka'>,
 ): void {
-  const { topic, brokers } = kafka
-  const facts = { brokers, clientId: 'console', logger: logger.child({}, { level: 'fatal' }) }
+  const { topic, facts } = kafka
   app
     .route('/relay/topic/accept')
     .post(...admit, ...actionBody, async (req, res) => {
       const { reason } = actionOf(ActionBody, req)
-      const found = await stateOf(new TopicFacts(facts, topic, KAFKA_LIMIT_MS), topic)
+      const found = await stateOf(facts, topic)
       const principal = principalOf(req).id
       const accepted = await acceptTopic(projection, { topic, found, principal, reason })
       res.set('Cache-Control', CACHE_CONTROL).json(accepted)
@@ -42,8 +39,6 @@ async function stateOf(facts: TopicFacts, topic: string): Promise<TopicState> {
       throw new Problem('not-found', `Kafka has no topic ${topic}. The setup (bin/up) makes it.`)
     if (error instanceof KafkaUnavailable) throw unavailable('Kafka does not answer.', error)
     throw error
-  } finally {
-    await facts.close()
   }
 }
 
