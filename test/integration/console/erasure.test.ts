@@ -8,10 +8,10 @@ import { uniqueNoteId } from '../../support/notes.ts'
 import { notesctl } from '../../support/notesctl.ts'
 import { scratchSource } from '../../support/scratch-database.ts'
 import { tablesWith } from '../../support/tables-with.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { waitFor } from '../../support/wait.ts'
 import { eventOf } from '../../unit/projector/records.ts'
 import { openStage, type Stage } from '../projector/stage.ts'
-import { startTcpProxy, type TcpProxy } from '../read-api/tcp-proxy.ts'
 import { type ConsoleDatabases, openConsole, type ScratchConsole } from './instance.ts'
 
 const lab = useLab()
