@@ -13,6 +13,7 @@ import { registerQuarantine } from './commands/quarantine.ts'
 import { registerRebuild } from './commands/rebuild.ts'
 import { registerRelay } from './commands/relay.ts'
 import { registerReplay } from './commands/replay.ts'
+import { registerRetention } from './commands/retention.ts'
 import { registerToken } from './commands/token.ts'
 import { registerTopic } from './commands/topic.ts'
 import { registerVerify } from './commands/verify.ts'
@@ -67,6 +68,7 @@ export function notesctlProgram(): Command {
   registerRelay(program)
   registerReplay(program)
   registerIntent(program)
+  registerRetention(program)
   registerActions(program)
   registerDiagnose(program)
   registerVerify(program)

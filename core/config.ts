@@ -11,6 +11,7 @@ const brokers = z
   .transform((text) => text.split(',').map((item) => item.trim()))
   .pipe(z.array(z.string().regex(/^[^\s,:]+:\d{1,5}$/, 'must be host:port, comma-separated')).min(1))
 const port = z.coerce.number().int().min(0).max(65535)
+const days = z.coerce.number().int().min(1).max(36_500)
 const httpUrl = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, ''))
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
 
@@ -102,6 +103,26 @@ export const VARIABLES = {
     .max(1_000_000)
     .default(100)
     .describe('Requests per second and token subject that the operator API takes; above it answers 429.'),
+  RETENTION_ENVELOPE_DAYS: days
+    .default(60)
+    .describe(
+      'An envelope is kept at least so long; then it is pruned once every consumer has applied it (docs/retention.md).',
+    ),
+  RETENTION_RECEIPT_DAYS: days
+    .default(14)
+    .describe('A request receipt is kept so long: at least 7, at most RETENTION_ENVELOPE_DAYS.'),
+  RETENTION_RESTORE_DAYS: days
+    .default(7)
+    .describe(
+      'Age of the oldest backup of the projection that may be restored: at most RETENTION_ENVELOPE_DAYS, and what Kafka keeps.',
+    ),
+  RETENTION_ROWS_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1_000)
+    .describe('Rows that a run of retention changes a second, at most.'),
   AUTH_ISSUER: z.string().min(1).describe('Required iss of every token.'),
   AUTH_AUDIENCE: z.string().min(1).describe('Required aud of every token.'),
   AUTH_JWKS: z.string().min(1).describe('JSON Web Key Set: an http(s) URL or the path of a file.'),
@@ -231,6 +252,10 @@ export const PROCESS_VARIABLES = {
     'CONNECT_URL',
     'CONNECTOR_NAME',
     'RELAY_SLOT_NAME',
+    'RETENTION_ENVELOPE_DAYS',
+    'RETENTION_RECEIPT_DAYS',
+    'RETENTION_RESTORE_DAYS',
+    'RETENTION_ROWS_PER_SECOND',
     'CONSOLE_RATE_LIMIT_PER_SECOND',
     'AUTH_ISSUER',
     'AUTH_AUDIENCE',

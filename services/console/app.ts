@@ -18,6 +18,7 @@ import { quarantineRoutes } from './quarantine/routes.ts'
 import { rebuildRoutes } from './rebuild/routes.ts'
 import { recoveryRoutes } from './recovery/routes.ts'
 import { replayRoutes } from './replay/routes.ts'
+import { retentionRoutes } from './retention/routes.ts'
 import { topicRoutes } from './topic/routes.ts'
 import { verifyRoutes } from './verify/routes.ts'
 
@@ -59,6 +60,7 @@ export function createConsole(parts: ConsoleParts): Express {
       intentRoutes(app, admit, parts)
       erasureRoutes(app, admit, parts)
       rebuildRoutes(app, admit, parts)
+      retentionRoutes(app, admit, parts)
     },
   )
 }

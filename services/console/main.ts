@@ -5,6 +5,7 @@ import { startHttpServer } from '../../core/http-server.ts'
 import { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
+import { retentionLimits } from '../../core/retention.ts'
 import { runService } from '../../core/service.ts'
 import { startTracing } from '../../core/tracing/start.ts'
 import { createConsole } from './app.ts'
@@ -13,6 +14,7 @@ import { DATABASE_LIMIT_MS } from './publications/read.ts'
 import { RebuildRunner } from './rebuild/runner.ts'
 import { RecoveryRunner } from './recovery/runner.ts'
 import { ReplayRunner } from './replay/runner.ts'
+import { RetentionRunner } from './retention/runner.ts'
 import { readSlotMismatch } from './slot-mismatch.ts'
 import { Verifications } from './verify/runs.ts'
 import { STATEMENT_LIMIT_MS } from './verify/snapshot.ts'
@@ -26,6 +28,7 @@ const logger = createLogger('console', 'info')
 await runService(logger, async (onStop) => {
   const config = loadConfig(PROCESS_VARIABLES.console)
   logger.level = config.LOG_LEVEL
+  const retention = retentionLimits(config)
   const tracer = await startTracing('console', config, logger, onStop)
   const pool = (name: string, url: string, limits: Limits = {}) => {
     const opened = createPool(
@@ -106,6 +109,9 @@ await runService(logger, async (onStop) => {
   const rebuilds = new RebuildRunner({ logger, projection, verifySource, verifyProjection, kafka, topic })
   rebuilds.start()
   onStop('rebuilds', () => rebuilds.stop())
+  const retentions = new RetentionRunner({ logger, source, projection, verifySource, kafka, retention })
+  retentions.start()
+  onStop('retention', () => retentions.stop())
   const app = createConsole({
     logger,
     metrics,
@@ -127,6 +133,8 @@ await runService(logger, async (onStop) => {
     onReplayBegun: () => replays.wake(),
     intents: { schemaSubject: config.SCHEMA_SUBJECT },
     erasures: { schemaSubject: config.SCHEMA_SUBJECT, onBegun: () => erasures.wake() },
+    retention,
+    onRetentionBegun: () => retentions.wake(),
     kafka,
     topic,
     rebuilds,

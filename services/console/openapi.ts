@@ -11,6 +11,7 @@ import { quarantinePaths } from './quarantine/openapi.ts'
 import { rebuildPaths } from './rebuild/openapi.ts'
 import { recoveryPaths } from './recovery/routes.ts'
 import { replayPaths } from './replay/openapi.ts'
+import { retentionPaths } from './retention/routes.ts'
 import { topicPaths } from './topic/routes.ts'
 import { verifyPaths } from './verify/openapi.ts'
 
@@ -38,6 +39,7 @@ export const consoleDocument = (): OpenApiDocument =>
       ...intentPaths,
       ...erasurePaths,
       ...rebuildPaths,
+      ...retentionPaths,
     },
     true,
   )

@@ -5,6 +5,7 @@ import type { Pool } from '../../core/database.ts'
 import type { TopicFacts } from '../../core/kafka/topic-facts.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Registry } from '../../core/metrics.ts'
+import type { RetentionLimits } from '../../core/retention.ts'
 import type { PublicationParts } from './publications/read.ts'
 import type { RebuildRunner } from './rebuild/runner.ts'
 import type { Verifications } from './verify/runs.ts'
@@ -31,6 +32,10 @@ export type ConsoleParts = {
   readonly onRecoveryBegun: () => void
   /** Subject of the event schema under which an intent made by hand is encoded. */
   readonly intents: { readonly schemaSubject: string }
+  /** The numbers of the retention contract. */
+  readonly retention: RetentionLimits
+  /** Told that a run of retention was begun. */
+  readonly onRetentionBegun: () => void
   /** Told that a replay was asked for. */
   readonly onReplayBegun: () => void
   readonly erasures: {

@@ -52,6 +52,8 @@ const TRIED: readonly Tried[] = [
       'POST /replays/:replayId/cancel',
       'GET /intents/:noteId/:revision',
       'POST /intents/:noteId/:revision',
+      'POST /retention/runs',
+      'GET /retention/runs/:runId',
     ],
   },
 ]

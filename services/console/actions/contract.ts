@@ -22,6 +22,7 @@ export const ACTION_NAMES = [
   'rebuild.switch',
   'rebuild.rollback',
   'rebuild.drop',
+  'retention.run',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
 
