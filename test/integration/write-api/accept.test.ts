@@ -193,6 +193,33 @@ describe('the revision', () => {
     }
   })
 
+  test('a retry whose receipt and envelope retention took gets 409 with the event, and whether its content is the same', async () => {
+    const [noteId, key] = [uniqueNoteId(), randomUUID()]
+    const command = { noteId, revision: 1, body: 'as it was' }
+    const first = await api.save(command, { key })
+    await owner.query(
+      `UPDATE request_receipts SET created_at = now() - interval '15 days' WHERE note_id = $1`,
+      [noteId],
+    )
+    await owner.query(`UPDATE outbox SET created_at = now() - interval '61 days' WHERE note_id = $1`, [
+      noteId,
+    ])
+    await owner.query(`SELECT delete_old_receipts(interval '14 days', 1000)`)
+    await owner.query(`SELECT prune_envelopes(ARRAY[$1::uuid], interval '60 days')`, [first.json.eventId])
+    const conflict = {
+      status: 409,
+      code: 'revision-conflict',
+      currentRevision: 1,
+      eventId: first.json.eventId,
+    }
+    expect((await api.save(command, { key })).json).toMatchObject({ ...conflict, sameContent: true })
+    expect((await api.save({ ...command, body: 'other' }, { key })).json).toMatchObject({
+      ...conflict,
+      sameContent: false,
+    })
+    expect(await countsOf(owner, noteId)).toMatchObject({ revisions: 1, intents: 1, receipts: 0 })
+  })
+
   test('a note that does not exist starts at 1: anything else is a conflict with revision 0', async () => {
     const answer = await api.save({ noteId: uniqueNoteId(), revision: 2 })
     expect([answer.status, answer.json.currentRevision]).toEqual([409, 0])
