@@ -7,7 +7,7 @@ const nameOf = ({ noteId, revision }: QuarantineEntry): string =>
 /** One record as two lines: what it is, why it lies there. */
 export const entryLines = (entry: QuarantineEntry): string[] =>
   [
-    `${entry.id}  ${entry.state}  ${entry.consumer}  ${nameOf(entry)}  ${entry.reason}  since ${entry.firstAt}`,
+    `${entry.id}  ${entry.state}  ${entry.consumer} ${entry.generation}  ${nameOf(entry)}  ${entry.reason}  since ${entry.firstAt}`,
     `  ${entry.resolution ?? entry.explanation}${entry.heldBy ? ` Held by record ${entry.heldBy}.` : ''}`,
   ].map(printable)
 

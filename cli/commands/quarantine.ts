@@ -42,6 +42,7 @@ function registerList(quarantine: Command): void {
     .summary('the records, oldest first')
     .description('Records in quarantine, oldest first; without filters those that are not settled.')
     .addOption(new Option('--consumer <name>', 'only of this consumer').choices(['catalog', 'audit']))
+    .option('--generation <number>', 'only of this generation', wholeNumber(1, 2_147_483_647))
     .option('--note <id>', 'only of this note', noteId)
     .option('--reason <code>', 'only with this reason, such as conflict', reasonCode)
     .addOption(new Option('--state <name>', 'only in this state').choices(STATES).default('unresolved'))

@@ -6,6 +6,7 @@ import type { ConsoleApi } from './console.ts'
 const Entry = z.looseObject({
   id: z.string(),
   consumer: z.string(),
+  generation: z.int(),
   state: z.string(),
   reason: z.string(),
   explanation: z.string(),
@@ -58,6 +59,7 @@ export type RedriveResult = z.infer<typeof Action>
 
 export type QuarantineFilters = {
   readonly consumer?: string
+  readonly generation?: number
   readonly note?: string
   readonly reason?: string
   readonly state?: string
@@ -67,12 +69,13 @@ const PAGE = 200
 
 export const listQuarantine = (
   api: ConsoleApi,
-  { note, ...filters }: QuarantineFilters,
+  { note, generation, ...filters }: QuarantineFilters,
   limit: number,
 ): AsyncGenerator<QuarantineEntry> => {
   const query = new URLSearchParams({
     ...filters,
     ...(note !== undefined && { noteId: note }),
+    ...(generation !== undefined && { generation: String(generation) }),
     limit: String(Math.min(limit, PAGE)),
   })
   return api.pages(`/quarantine?${query}`, Page, 'The list of quarantined records', limit)

@@ -54,9 +54,9 @@ export class Feeds {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await this.#looking
+    // Not after a look that is still waiting for the database: it starts nothing any more.
     for (const name of [...this.#running.keys()]) this.#leave(name)
-    await Promise.all(this.#leaving.values())
+    await Promise.all([this.#looking, ...this.#leaving.values()])
   }
 
   /** Red when a live generation is not fed as it should be; trouble of another one is not readers' trouble. */

@@ -20,6 +20,13 @@ export const decideAbout = (projection: Pool, request: DecisionRequest): Promise
     const { verb, id, principal, reason } = request
     const record = await lockRecord(client, id)
     if (!record) throw new Problem('not-found', `There is no record ${id} in quarantine.`)
+    if (verb === 'redrive' && !record.fed) {
+      throw new Problem(
+        'action-refused',
+        `Generation ${record.generation} of ${record.consumer} is not fed: nothing would try the record again. Records of a generation that is dropped go with it.`,
+        { extra: { state: record.state } },
+      )
+    }
     const decision = decide(verb, record.state)
     if (decision.status === 'refused') {
       throw new Problem('action-refused', decision.explanation, { extra: { state: record.state } })
@@ -66,6 +73,9 @@ export const decideAbout = (projection: Pool, request: DecisionRequest): Promise
 type Locked = {
   state: State
   consumer: string
+  generation: number
+  /** Whether a projector applies records to its generation. */
+  fed: boolean
   note_id: string | null
   revision: number | null
   action_id: string | null
@@ -74,7 +84,11 @@ type Locked = {
 /** Two operators, or an operator and the projector, decide one after the other. */
 async function lockRecord(client: PoolClient, id: string): Promise<Locked | undefined> {
   const { rows } = await client.query<Locked>(
-    'SELECT state, consumer, note_id, revision, action_id FROM quarantine.records WHERE id = $1 FOR UPDATE',
+    `SELECT q.state, consumer, generation, note_id, revision, action_id,
+       (consumer, generation) IN (SELECT 'catalog', g.generation FROM catalog.generations g WHERE g.state = 'fed'
+                                  UNION ALL
+                                  SELECT 'audit', g.generation FROM audit.generations g WHERE g.state = 'fed') AS fed
+     FROM quarantine.records q WHERE id = $1 FOR UPDATE OF q`,
     [id],
   )
   return rows[0]

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { NoteId } from '../../../core/note.ts'
 import { cursorParameter, limitParameter } from '../../../core/pages.ts'
 import { QUARANTINE_REASONS } from '../../../core/quarantine-reasons.ts'
+import { wholeNumber } from '../../../core/whole-number.ts'
 
 export const STATES = ['open', 'redriving', 'held', 'applied', 'no-effect', 'discarded'] as const
 export const State = z.enum(STATES).meta({
@@ -24,6 +25,9 @@ const MAX_PAGE = 200
 
 export const QuarantineQuery = z.strictObject({
   consumer: z.enum(['catalog', 'audit']).optional(),
+  generation: wholeNumber(1, 2_147_483_647)
+    .optional()
+    .meta({ description: 'Each generation that is fed has a quarantine of its own.', example: 1 }),
   noteId: NoteId.optional(),
   reason: z
     .enum(REASONS, { error: `must be one of ${REASONS.join(', ')}` })

@@ -49,14 +49,15 @@ export async function readEntries(pool: Pool, query: QuarantineQuery): Promise<E
      FROM quarantine.records q
      WHERE q.state = ANY ($1::text[]) AND q.id > $2::bigint
        AND ($3::text IS NULL OR q.consumer = $3) AND ($4::text IS NULL OR q.note_id = $4)
-       AND ($5::text IS NULL OR q.reason = $5)
-     ORDER BY q.id LIMIT $6`,
+       AND ($5::text IS NULL OR q.reason = $5) AND ($6::int IS NULL OR q.generation = $6)
+     ORDER BY q.id LIMIT $7`,
     [
       statesOf(query.state),
       query.after?.[0] ?? '0',
       query.consumer ?? null,
       query.noteId ?? null,
       query.reason ?? null,
+      query.generation ?? null,
       query.limit + 1,
     ],
   )

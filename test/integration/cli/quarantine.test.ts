@@ -62,6 +62,8 @@ describe('notesctl quarantine', () => {
     expect(await list('--note', noteId, '--state', 'held')).toEqual([held])
     expect(await list('--note', noteId, '--reason', 'malformed-avro')).toEqual([open])
     expect(await list('--note', noteId, '--state', 'discarded')).toEqual([])
+    expect(await list('--note', noteId, '--generation', '1')).toEqual([open, held])
+    expect(await list('--note', noteId, '--generation', '2')).toEqual([])
     const { stdout } = await notesctl(lab, ['quarantine', 'list', '--note', noteId], { env })
     expect(stdout).toContain(`${noteId}:1  malformed-avro`)
     expect(stdout).toContain(`Held by record ${open}.`)
@@ -94,6 +96,20 @@ describe('notesctl quarantine', () => {
     const refused = await redrive(held)
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('held behind an earlier')])
     expect((await redrive(open)).code).toBe(7)
+  })
+
+  test('redrive in a generation that is not fed is refused: nothing would ever try it', async () => {
+    const id = await park('open', 1)
+    const admin = (sql: string) =>
+      withClient(api.databases.projection.adminUrl, 'test', (client) => client.query(sql))
+    await admin("INSERT INTO catalog.generations (generation, state) VALUES (2, 'dropping')")
+    await admin(`UPDATE quarantine.records SET generation = 2 WHERE id = ${id}`)
+    const refused = await notesctl(lab, ['quarantine', 'redrive', id, '--reason', 'it is fixed'], { env })
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('Generation 2 of catalog is not fed'),
+    ])
+    await admin('DELETE FROM catalog.generations WHERE generation = 2')
   })
 
   test('redrive of a discarded record has no effect: code 1', async () => {

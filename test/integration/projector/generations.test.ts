@@ -102,11 +102,15 @@ test('a second generation is fed from its start offsets beside the live one, by 
   ).toBeGreaterThan(0)
   expect([...saidOf(second, 'alarm'), ...saidOf(second, 'trouble')]).toEqual([])
 
+  // As dropping does it: progress goes first, and nothing is begun anew while records still come.
   await stage.sql("UPDATE catalog.generations SET state = 'dropping' WHERE generation = 2")
+  await stage.sql('DELETE FROM catalog.progress WHERE generation = 2')
+  await publish(notes, ++revision)
   await waitFor('it is fed no more', () => said(second, 'a generation is fed no more', 'catalog', 2))
   await publish(notes, ++revision)
   await caughtUp('catalog', 1)
   expect(await differences(2)).toBe(notes.length)
+  expect(await count('catalog.progress', 2)).toBe(0)
   const { groups } = await stage.admin.describeGroups([`${stage.topic}-catalog-2`])
   expect(groups[0]?.members).toEqual([])
   expect(await second.metric('projector_lag_records', { generation: '2' })).toBe(0)
