@@ -12,7 +12,8 @@ async function fill(client: pg.Client, count: number, statements: readonly strin
     const to = Math.min(count, from + PORTION - 1)
     for (const statement of statements) await client.query(statement, [from, to])
   }
-  await client.query('RESET session_replication_role; VACUUM ANALYZE')
+  await client.query('RESET session_replication_role')
+  await client.query('VACUUM ANALYZE')
 }
 
 /** `count` notes of one revision each, with intent and receipt, confirmed and looked up by the watcher. */

@@ -39,6 +39,8 @@ await using source = await scratchSource(lab)
 await using projection = await scratchProjection(lab)
 const atSource = new pg.Client({ connectionString: source.adminUrl })
 const atProjection = new pg.Client({ connectionString: projection.adminUrl })
+// Dropping the databases at the end cuts them: the failure that led there is what has to be seen.
+for (const client of [atSource, atProjection]) client.on('error', () => {})
 await Promise.all([atSource.connect(), atProjection.connect()])
 const began = performance.now()
 await Promise.all([fillSource(atSource, publications), fillProjection(atProjection, publications)])

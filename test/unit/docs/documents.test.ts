@@ -13,6 +13,8 @@ import { ALLOWED_DELAY_MS, LIMITS } from '../../../core/note.ts'
 import { WAL_ALARM_SHARE } from '../../../core/relay/conditions.ts'
 import { TRACING_LIMITS } from '../../../core/tracing/otlp.ts'
 import { ACTION_BYTES, REASON_CHARS } from '../../../services/console/action-request.ts'
+import { MAX_EXAMINED } from '../../../services/console/publications/list.ts'
+import { DATABASE_LIMIT_MS } from '../../../services/console/publications/read.ts'
 import { RUN_LIMITS } from '../../../services/console/verify/runs.ts'
 import { MAX_DIFFERENCES } from '../../../services/console/verify/verification.ts'
 import { PORTION_LIMITS } from '../../../services/projector/batches.ts'
@@ -75,6 +77,8 @@ describe('docs/limits.md', () => {
     ['Reason of an action', `1 to ${REASON_CHARS} characters`],
     ['Differences that one verification lists', `${MAX_DIFFERENCES}`],
     ['Verifications at the same time, per process', `${RUN_LIMITS.running}`],
+    ['Index entries that one page of publications looks at', `${MAX_EXAMINED}`],
+    ['Waiting for a database, or for the read API, while a chain is read', `${DATABASE_LIMIT_MS} ms`],
     ['Verifications that are kept, per process', `the last ${RUN_LIMITS.kept}, in memory`],
     [
       'Requests per second and operator, per process',
