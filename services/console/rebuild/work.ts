@@ -8,7 +8,7 @@ import { isPastHorizon, readBatch, readHorizon, writeBatch } from './seed.ts'
 import { insertProgress, readRebuild, type Stored, setStatus } from './store.ts'
 
 /** A snapshot keeps the source from cleaning up what has changed since; after so long another one is taken. */
-const SNAPSHOT_MS = 60_000
+export const SNAPSHOT_MS = 60_000
 
 /**
  * Seeds a generation from the source, batch by batch, from where it was left.

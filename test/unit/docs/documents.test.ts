@@ -15,6 +15,10 @@ import { TRACING_LIMITS } from '../../../core/tracing/otlp.ts'
 import { ACTION_BYTES, REASON_CHARS } from '../../../services/console/action-request.ts'
 import { MAX_EXAMINED } from '../../../services/console/publications/list.ts'
 import { DATABASE_LIMIT_MS } from '../../../services/console/publications/read.ts'
+import { COMPARE_LIMIT } from '../../../services/console/rebuild/compare.ts'
+import { SWITCH_LIMITS } from '../../../services/console/rebuild/flip.ts'
+import { SEED_LIMITS } from '../../../services/console/rebuild/seed.ts'
+import { SNAPSHOT_MS } from '../../../services/console/rebuild/work.ts'
 import { RUN_LIMITS } from '../../../services/console/verify/runs.ts'
 import { MAX_DIFFERENCES } from '../../../services/console/verify/verification.ts'
 import { PORTION_LIMITS } from '../../../services/projector/batches.ts'
@@ -88,6 +92,14 @@ describe('docs/limits.md', () => {
       'Held records released in one transaction',
       `${RELEASE_LIMITS.records}, or ${RELEASE_LIMITS.bytes} bytes`,
     ],
+    ['Notes seeded in one transaction', `${SEED_LIMITS.notes}, or ${SEED_LIMITS.bytes} bytes of text`],
+    ['Snapshot of the source while seeding', seconds(SNAPSHOT_MS)],
+    ['Notes that differ, looked at one by one before a switch', `${COMPARE_LIMIT}`],
+    [
+      'Nothing is applied during a switch for at most',
+      `${seconds(SWITCH_LIMITS.holdMs)}; milliseconds as a rule`,
+    ],
+    ['A switch waits for the candidate to pass the live generation', seconds(SWITCH_LIMITS.awaitMs)],
     ['Partitions of `notes.revisions`', `${REVISIONS_PARTITIONS}, for good`],
     ['Records per transaction of a consumer', `${PORTION_LIMITS.records}, or ${PORTION_LIMITS.bytes} bytes`],
     [
