@@ -32,6 +32,15 @@ export default defineConfig({
           ...real,
         },
       },
+      // What is lost with a part, and how it comes back: docs/restore.md.
+      {
+        test: {
+          name: 'drills',
+          include: ['test/drills/**/*.test.ts'],
+          globalSetup: ['test/support/global-lab.ts'],
+          ...real,
+        },
+      },
       // Has a lab of its own, and the machine to itself: bin/test runs it last.
       {
         test: {

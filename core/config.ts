@@ -59,6 +59,12 @@ export const VARIABLES = {
       'After a record that catalog cannot apply: continue shows newer revisions of its note, hold keeps them back until an operator has redriven or discarded it, and then applies them in order.',
     ),
   SCHEMA_REGISTRY_URL: httpUrl.describe('Confluent-compatible API of the schema registry.'),
+  RELEASED_SCHEMAS_FOLDER: z
+    .string()
+    .optional()
+    .describe(
+      'Folder of the released event schemas: a record is read only under one of them, whatever the registry says. Without it: schemas/released of this version.',
+    ),
   SCHEMA_SUBJECT: z.string().default('notes.revisions-value').describe('Subject of the event schema.'),
   CONNECT_URL: httpUrl.describe('REST API of Kafka Connect.'),
   CONNECTOR_NAME: z.string().default('notes-outbox').describe('Name of the Debezium connector.'),
@@ -221,6 +227,7 @@ export const PROCESS_VARIABLES = {
     'CATALOG_AFTER_QUARANTINE',
     'SCHEMA_REGISTRY_URL',
     'SCHEMA_SUBJECT',
+    'RELEASED_SCHEMAS_FOLDER',
     ...TRACING_VARIABLES,
   ],
   'read-api': [

@@ -1,6 +1,7 @@
 import avsc from 'avsc'
 import { z } from 'zod'
-import { SHIPPED_SCHEMA } from './event-schema.ts'
+import { isSameSchema, SHIPPED_SCHEMA } from './event-schema.ts'
+import { releasedSchemas } from './known-schemas.ts'
 import { EventType, LIMITS, type NoteEvent, NoteId, Revision, Visibility } from './note.ts'
 import { type RegistryClient, RegistryUnavailable } from './registry.ts'
 
@@ -15,6 +16,7 @@ export const UNDECODABLE_REASONS = [
   'unknown-schema',
   'foreign-schema',
   'incompatible-schema',
+  'unreleased-schema',
   'malformed-avro',
   'invalid-event',
 ] as const
@@ -80,10 +82,13 @@ export class EnvelopeDecoder {
   readonly #readers = new Map<number, Reader>()
   readonly #registry: RegistryClient
   readonly #subject: string
+  readonly #released: readonly string[]
 
-  constructor(registry: RegistryClient, subject: string) {
+  /** @param released the schemas that are believed when the registry names them (core/known-schemas.ts) */
+  constructor(registry: RegistryClient, subject: string, released: readonly string[] = releasedSchemas()) {
     this.#registry = registry
     this.#subject = subject
+    this.#released = released
   }
 
   /** @throws RegistryUnavailable when an id not seen before has to be looked up and cannot be. */
@@ -170,7 +175,13 @@ export class EnvelopeDecoder {
     try {
       const writerType = avsc.Type.forSchema(JSON.parse(schema))
       if (!isBounded(writerType)) throw new Error('it has an array or a map')
-      return { status: 'usable', resolver: this.#readerType.createResolver(writerType) }
+      const resolver = this.#readerType.createResolver(writerType)
+      if (this.#released.some((released) => isSameSchema(released, schema)))
+        return { status: 'usable', resolver }
+      return undecodable(
+        'unreleased-schema',
+        `The registry has a schema under ${schemaId} that is none of schemas/released: it was changed or restored, or a newer version wrote this. Nothing is read under a schema that nobody released.`,
+      )
     } catch (error) {
       return undecodable(
         'incompatible-schema',

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import type { Pool } from './database.ts'
 import { isSameSchema, SHIPPED_SCHEMA } from './event-schema.ts'
 
@@ -12,4 +14,17 @@ export async function rememberedSchemaId(source: Pool, subject: string): Promise
     [subject],
   )
   return rows.find((row) => isSameSchema(row.schema, SHIPPED_SCHEMA))?.schema_id
+}
+
+const RELEASED = path.join(import.meta.dirname, '../schemas/released')
+
+/**
+ * The schemas that a reader believes in: every released one, and the one this version ships. What a registry says
+ * is held against them: one that was restored, or set up anew, can name another schema under an id, and bytes that
+ * were written under one schema can decode under another, into something that nobody wrote.
+ * @param folder default: schemas/released
+ */
+export function releasedSchemas(folder: string = RELEASED): readonly string[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.avsc'))
+  return [...files.map((file) => readFileSync(path.join(folder, file), 'utf8')), SHIPPED_SCHEMA]
 }

@@ -8,7 +8,7 @@ import { describe, expectBody, type HttpClient } from './client.ts'
 const Accepted = z.object({ eventId: z.string(), noteId: z.string(), revision: z.int() })
 const Conflict = z.object({
   currentRevision: z.int(),
-  sameContent: z.boolean().optional(),
+  sameContent: z.boolean().nullish(),
   eventId: z.string().nullish(),
 })
 const Canonical = z.object({

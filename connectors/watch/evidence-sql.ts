@@ -166,9 +166,12 @@ export async function recordSkipped(
   intents: readonly Intent[],
 ): Promise<void> {
   await source.query(
-    `INSERT INTO relay_skipped (event_id, note_id, revision, incarnation, transaction_id)
-     SELECT s.event_id, s.note_id, s.revision, $5, s.transaction_id
+    // One that was erased is skipped too, but nothing is missing that could be brought.
+    `INSERT INTO relay_skipped (event_id, note_id, revision, incarnation, transaction_id, seen_at, erased_at)
+     SELECT s.event_id, s.note_id, s.revision, $5, s.transaction_id, erased.at, erased.at
      FROM unnest($1::uuid[], $2::text[], $3::int[], $4::xid8[]) AS s(event_id, note_id, revision, transaction_id)
+     LEFT JOIN LATERAL (SELECT clock_timestamp() AS at FROM outbox o
+                        WHERE o.event_id = s.event_id AND o.pruned_why = 'erased') erased ON true
      ON CONFLICT (event_id) DO NOTHING`,
     [
       intents.map(({ eventId }) => eventId),

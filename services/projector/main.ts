@@ -3,6 +3,7 @@ import { createPool } from '../../core/database.ts'
 import { EnvelopeDecoder } from '../../core/envelope-decoder.ts'
 import { createOperationsApp } from '../../core/http-app.ts'
 import { startHttpServer } from '../../core/http-server.ts'
+import { releasedSchemas } from '../../core/known-schemas.ts'
 import { createLogger } from '../../core/log.ts'
 import { createMetrics } from '../../core/metrics.ts'
 import { RegistryClient } from '../../core/registry.ts'
@@ -24,7 +25,11 @@ await runService(logger, async (onStop, fail) => {
   const registry = createMetrics('projector')
   const metrics = createProjectorMetrics(registry)
   const quarantineMetrics = createQuarantineMetrics(registry)
-  const decoder = new EnvelopeDecoder(new RegistryClient(config.SCHEMA_REGISTRY_URL), config.SCHEMA_SUBJECT)
+  const decoder = new EnvelopeDecoder(
+    new RegistryClient(config.SCHEMA_REGISTRY_URL),
+    config.SCHEMA_SUBJECT,
+    releasedSchemas(config.RELEASED_SCHEMAS_FOLDER),
+  )
   const parts: FeedParts = {
     databaseUrl: config.PROJECTION_DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,

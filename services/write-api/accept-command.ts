@@ -12,7 +12,11 @@ export type Decision =
       /** 0 when the note does not exist. */
       readonly currentRevision: number
       /** Present when the revision named by the command exists. */
-      readonly existing?: { readonly eventId: string | null; readonly sameContent: boolean }
+      readonly existing?: {
+        readonly eventId: string | null
+        /** null: its content was erased, so nobody can tell any more. */
+        readonly sameContent: boolean | null
+      }
     }
 
 export type Submission = {
@@ -79,7 +83,7 @@ export async function acceptCommand(pool: Pool, submission: Submission): Promise
       return {
         outcome: 'revision-conflict',
         currentRevision: row.current_revision,
-        ...(row.same_content !== null && {
+        ...((row.same_content !== null || row.event_id !== null) && {
           existing: { eventId: row.event_id, sameContent: row.same_content },
         }),
       }

@@ -44,6 +44,10 @@ export const CanonicalNote = z
       description: 'null: this revision has no publication intent (written around this API).',
     }),
     occurredAt: Time.meta({ description: 'When the write API accepted it, by its own clock.' }),
+    erasedAt: Time.nullable().meta({
+      description:
+        'When the content was erased for good: what stands here is a placeholder. Also of the revision that published it. null: this is the content that was saved.',
+    }),
   })
   .meta({ id: 'CanonicalNote' })
 export type CanonicalNote = z.infer<typeof CanonicalNote>

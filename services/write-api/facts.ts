@@ -39,7 +39,8 @@ const FACTS = `
   LEFT JOIN outbox o USING (note_id, revision)
   LEFT JOIN relay_slots own ON own.incarnation = o.relay_incarnation
   LEFT JOIN relay_records_seen seen ON seen.event_id = o.event_id
-  LEFT JOIN relay_skipped skipped ON skipped.event_id = o.event_id AND skipped.seen_at IS NULL
+  LEFT JOIN relay_skipped skipped ON skipped.event_id = o.event_id
+    AND (skipped.seen_at IS NULL OR skipped.erased_at IS NOT NULL)
   LEFT JOIN LATERAL (SELECT * FROM relay_slots ORDER BY incarnation DESC LIMIT 1) newest ON true
   LEFT JOIN pg_replication_slots slot
     ON slot.slot_name = newest.slot_name AND slot.database = current_database()`

@@ -21,11 +21,14 @@ type Row = {
   content_digest: string
   occurred_at: Date
   event_id: string | null
+  erased_at: Date | null
 }
 
 const CANONICAL = `
-  SELECT r.revision, r.title, r.url, r.type, r.body, r.visibility, r.content_digest, r.occurred_at, o.event_id
-  FROM note_revisions r LEFT JOIN outbox o USING (note_id, revision)`
+  SELECT r.revision, r.title, r.url, r.type, r.body, r.visibility, r.content_digest, r.occurred_at, o.event_id,
+         e.erased_at
+  FROM note_revisions r LEFT JOIN outbox o USING (note_id, revision)
+  LEFT JOIN erasures e ON e.note_id = r.note_id AND r.revision <= e.tombstone_revision`
 
 /** GET /notes/{noteId}: the canonical note, whether published or not; express answers If-None-Match by the ETag. */
 export const getNote =
@@ -66,6 +69,7 @@ function send(res: Parameters<RequestHandler>[1], noteId: string, row: Row): voi
     visibility: row.visibility,
     eventId: row.event_id,
     occurredAt: row.occurred_at.toISOString(),
+    erasedAt: row.erased_at?.toISOString() ?? null,
   }
   res
     .set({

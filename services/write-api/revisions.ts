@@ -26,6 +26,7 @@ type Row = {
   content_digest: string
   occurred_at: Date
   event_id: string | null
+  erased_at: Date | null
 }
 
 /**
@@ -44,8 +45,10 @@ export const listRevisions =
         SELECT n.revision AS current_revision, r.*
         FROM notes n
         LEFT JOIN LATERAL (
-          SELECT r.revision, r.title, r.type, r.visibility, r.content_digest, r.occurred_at, o.event_id
+          SELECT r.revision, r.title, r.type, r.visibility, r.content_digest, r.occurred_at, o.event_id,
+                 e.erased_at
           FROM note_revisions r LEFT JOIN outbox o USING (note_id, revision)
+          LEFT JOIN erasures e ON e.note_id = r.note_id AND r.revision <= e.tombstone_revision
           WHERE r.note_id = n.note_id AND r.revision < $2::bigint
           ORDER BY r.revision DESC LIMIT $3
         ) r ON true
@@ -70,6 +73,7 @@ function pageOf(noteId: string, currentRevision: number, rows: readonly Row[], l
             visibility: row.visibility,
             eventId: row.event_id,
             occurredAt: row.occurred_at.toISOString(),
+            erasedAt: row.erased_at?.toISOString() ?? null,
             etag: noteETag(row.revision, row.content_digest),
           },
         ],

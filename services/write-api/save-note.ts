@@ -177,7 +177,7 @@ function revisionConflict(
   const at = currentRevision === 0 ? 'does not exist yet' : `is at revision ${currentRevision}`
   return new Problem(
     'revision-conflict',
-    `Note ${noteId} ${at}; a command must name revision ${currentRevision + 1}, this one names ${revision}. Read the note, apply the change to it and send that.`,
+    `${existing?.sameContent === null ? `The content of revision ${revision} was erased, so whether this is a repeat of it cannot be told. ` : ''}Note ${noteId} ${at}; a command must name revision ${currentRevision + 1}, this one names ${revision}. Read the note, apply the change to it and send that.`,
     { extra: { currentRevision, ...existing } },
   )
 }

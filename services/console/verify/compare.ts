@@ -75,7 +75,8 @@ export function findingsOf(sides: Sides): Finding[] {
 
 function intentFindings({ revisions, records }: Sides): Finding[] {
   const recorded = recordedIntents(revisions, records)
-  return revisions.flatMap(({ noteId, revision, digest, eventId }): Finding[] => {
+  return revisions.flatMap(({ noteId, revision, digest, eventId, erased }): Finding[] => {
+    if (erased) return []
     if (eventId === null) return [{ kind: 'no-intent', noteId, revision, sourceDigest: digest }]
     if (recorded.has(eventKey({ noteId, revision, eventId }))) return []
     return [{ kind: 'no-record', noteId, revision, eventId }]

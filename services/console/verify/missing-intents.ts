@@ -64,6 +64,7 @@ async function missingIn(source: Reader, projection: Reader, ranges: readonly Ra
   ])
   const recorded = recordedIntents(revisions, records)
   return revisions
+    .filter(({ erased }) => !erased)
     .flatMap(({ noteId, revision, eventId }) => (eventId === null ? [] : [{ noteId, revision, eventId }]))
     .filter((intent) => !recorded.has(eventKey(intent)))
 }

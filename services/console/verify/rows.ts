@@ -18,6 +18,8 @@ export type RevisionRow = {
   readonly eventId: string | null
   /** Of what a record of the intent holds, in hex; null when its content was erased. */
   readonly envelopeSha256: string | null
+  /** Its content was erased on request: what never had a record, or an intent, needs none any more. */
+  readonly erased?: boolean
 }
 
 /** A note as the catalog shows it. */
@@ -37,7 +39,7 @@ export async function readRevisions(
 ): Promise<RevisionRow[]> {
   const { rows } = await source.query<RevisionRow>(
     `SELECT n.note_id AS "noteId", n.revision, ${digestColumn(deep)} AS digest,
-            intent.event_id AS "eventId", encode(intent.envelope_sha256, 'hex') AS "envelopeSha256"
+            n.erased_at IS NOT NULL AS erased, intent.event_id AS "eventId", encode(intent.envelope_sha256, 'hex') AS "envelopeSha256"
      FROM unnest($1::text[], $2::text[]) AS range (low, high),
      LATERAL (SELECT * FROM note_revisions
               WHERE note_id >= range.low COLLATE "C" AND note_id < range.high COLLATE "C" OFFSET 0) n

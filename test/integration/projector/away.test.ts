@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SHIPPED_SCHEMA } from '../../../core/event-schema.ts'
@@ -46,6 +49,11 @@ test('an optional field with a default is read by this version; while the regist
   const schema = JSON.parse(SHIPPED_SCHEMA)
   schema.fields.push({ name: 'summary', type: ['null', 'string'], default: null })
   const schemaId = await stage.registerSchema(JSON.stringify(schema))
+  const releases = mkdtempSync(path.join(tmpdir(), 'releases-'))
+  writeFileSync(path.join(releases, 'note-revision.v2.avsc'), JSON.stringify(schema))
+  await projector.end()
+  projector = await stage.start({ RELEASED_SCHEMAS_FOLDER: releases })
+  await projector.ready()
   const event = eventOf({ noteId: uniqueNoteId(), body: 'written by a newer version' })
   const { value, ...rest } = await stage.messageOf(event)
   const newer = Buffer.concat([value ?? Buffer.alloc(0), Buffer.from([2, 6, 115, 117, 109])]) // summary: "sum"

@@ -27,6 +27,7 @@ describe('the canonical note', () => {
       visibility: 'withdrawn',
       eventId: saved.json.eventId,
       occurredAt: expect.any(String),
+      erasedAt: null,
     })
     expect(answer.headers.get('etag')).toMatch(/^"2-[0-9a-f]{32}"$/)
     expect(answer.headers.get('note-revision')).toBe('2')

@@ -138,6 +138,18 @@ describe('a value that can never be decoded is named, never thrown', () => {
     expect(decoded).toMatchObject({ status: 'undecodable', reason: 'incompatible-schema' })
   })
 
+  test('a schema that nobody released is not believed, though it could be read', async () => {
+    const schema = JSON.parse(SHIPPED_SCHEMA)
+    schema.fields.push({ name: 'summary', type: ['null', 'string'], default: null })
+    const newer = JSON.stringify(schema)
+    const value = Buffer.concat([await new EnvelopeEncoder(7).encode(event), Buffer.from([0])])
+    expect(await decoder({ 7: { schema: newer } }).decode(value)).toMatchObject({
+      reason: 'unreleased-schema',
+    })
+    const released = new EnvelopeDecoder(registryWith({ 7: { schema: newer } }), SUBJECT, [newer])
+    expect(await released.decode(value)).toMatchObject({ status: 'decoded', event })
+  })
+
   test('an event that breaks a rule of notes is invalid', async () => {
     const envelope = await new EnvelopeEncoder(7).encode({ ...event, revision: 0 })
     expect(await decoder(shipped).decode(envelope)).toMatchObject({ reason: 'invalid-event' })

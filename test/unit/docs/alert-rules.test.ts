@@ -8,6 +8,7 @@ import { createHttpApp } from '../../../core/http-app.ts'
 import { createLogger } from '../../../core/log.ts'
 import { createMetrics } from '../../../core/metrics.ts'
 import { ALARM_CODES, ALARMS } from '../../../core/relay/alarms.ts'
+import { erasureGauges } from '../../../services/console/erasure/runner.ts'
 import { createProjectorMetrics } from '../../../services/projector/metrics.ts'
 import { createQuarantineMetrics } from '../../../services/projector/quarantine-metrics.ts'
 import { registerReadMetrics } from '../../../services/read-api/metrics.ts'
@@ -37,6 +38,7 @@ async function metricsOfTheCode(): Promise<ReadonlyMap<string, readonly string[]
   })
   createProjectorMetrics(registry)
   createQuarantineMetrics(registry)
+  erasureGauges(registry)
   commandMetrics(registry)
   poolMetrics(registry, { idleCount: 0, totalCount: 0, waitingCount: 0 } as Pool)
   registerReadMetrics(registry, { size: 0 } as never, { read: async () => undefined } as never)
