@@ -15,7 +15,7 @@ import { readUnfinished } from './store.ts'
 export type ReadPlan = { readonly plan: Plan; readonly shown: RebuildPlan; readonly topic: TopicState }
 
 /** Audit is milliseconds behind: that long it is waited for. */
-const AUDIT_WAIT_MS = 3_000
+const AUDIT_WAIT_MS = 500
 
 /**
  * What a rebuild from this start would read and lack now, and whether it is refused. Changes nothing.
