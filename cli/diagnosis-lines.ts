@@ -1,4 +1,4 @@
-import type { Diagnosis, Finding, Judged, Part, Pipeline } from './http/diagnosis.ts'
+import type { Diagnosis, Finding, Judged, Part, Pipeline, PublicationDiagnosis } from './http/diagnosis.ts'
 import { columns, counted, printable } from './output.ts'
 
 /** A diagnosis for people: the verdict in one line, then what was found, then what it was read from. */
@@ -8,6 +8,26 @@ export function diagnosisLines(diagnosis: Diagnosis): string[] {
     ...findingLines(diagnosis.findings),
     '',
     ...columns(pipelineRows(diagnosis.pipeline)),
+    ...unknownLines(diagnosis),
+  ].map(printable)
+}
+
+/** One publication: the verdict, what was found, then its state and the five questions. */
+export function publicationLines(diagnosis: PublicationDiagnosis): string[] {
+  const { noteId, revision, publication } = diagnosis
+  const rows =
+    publication === null
+      ? [['state', 'unknown: neither database answered']]
+      : [
+          ['state', [publication.state, publication.because].filter(Boolean).join(', ')],
+          ...Object.entries(publication.answers),
+        ]
+  return [
+    verdictLine(diagnosis),
+    ...findingLines(diagnosis.findings),
+    '',
+    `${noteId}:${revision ?? 'unknown'}`,
+    ...columns(rows).map((row) => `  ${row}`),
     ...unknownLines(diagnosis),
   ].map(printable)
 }

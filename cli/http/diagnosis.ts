@@ -96,3 +96,20 @@ export type Part<T> =
 
 export const Diagnosis = Judged.extend({ pipeline: Pipeline })
 export type Diagnosis = z.infer<typeof Diagnosis>
+
+export const PublicationDiagnosis = Judged.extend({
+  noteId: z.string(),
+  revision: z.int().nullable(),
+  gaps: z.array(z.looseObject({ field: z.string(), gap: z.string(), explanation: z.string() })),
+  publication: z
+    .looseObject({
+      state: z.string(),
+      because: z.string().nullable(),
+      owner: z.string(),
+      isLate: z.boolean().nullable(),
+      explanation: z.string(),
+      answers: z.record(z.string(), z.string()),
+    })
+    .nullable(),
+})
+export type PublicationDiagnosis = z.infer<typeof PublicationDiagnosis>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { NoteId, Revision } from '../../../core/note.ts'
 import { CONSUMERS } from '../../../core/position.ts'
+import { Publication } from '../publications/contract.ts'
 
 /** What is recognised. Each has a section of its name in docs/runbook.md (RUNBOOK in symptoms.ts). */
 export const SYMPTOMS = [
@@ -12,6 +13,7 @@ export const SYMPTOMS = [
   'visible-twice',
   'revision-never-seen',
   'stale-public-read',
+  'not-canonical',
   'pruned',
   'erased',
 ] as const
@@ -26,6 +28,7 @@ export const Symptom = z.enum(SYMPTOMS).meta({
     'visible-twice: one revision took effect twice, or nothing prevents it any more.',
     'revision-never-seen: readers were taken past a revision that no consumer has a record of.',
     'stale-public-read: the public read answers with an older text than the catalog has.',
+    'not-canonical: the projection has something of a revision that the source does not have.',
     'pruned, erased: not a fault; why something can no longer be shown or replayed.',
   ].join(' '),
 })
@@ -217,3 +220,23 @@ export const Diagnosis = z
   })
   .meta({ id: 'Diagnosis' })
 export type Diagnosis = z.infer<typeof Diagnosis>
+
+export const PublicationDiagnosis = z
+  .object({
+    verdict: Verdict,
+    askedAt: time,
+    noteId: NoteId,
+    revision: Revision.nullable().meta({ description: 'null: neither database said which is the newest.' }),
+    findings: z.array(Finding).meta({ description: 'Causes before what follows from them.' }),
+    unknown: z.array(z.object({ part: z.string(), reason: z.string() })).meta({
+      description: 'Servers that did not answer: an evidence gap, about which nothing is concluded.',
+    }),
+    gaps: z
+      .array(z.object({ field: z.string(), gap: z.string(), explanation: z.string() }))
+      .meta({ description: 'What of the chain is not known, and why; other fields are values.' }),
+    publication: Publication.nullable().meta({
+      description: 'The chain that it was made from; null: neither database answered.',
+    }),
+  })
+  .meta({ id: 'PublicationDiagnosis' })
+export type PublicationDiagnosis = z.infer<typeof PublicationDiagnosis>

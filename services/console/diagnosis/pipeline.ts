@@ -1,8 +1,10 @@
 import { ALLOWED_DELAY_MS } from '../../../core/note.ts'
+import type { ConnectorAddress } from '../../../core/relay/alarms.ts'
 import type { RelayStatus } from '../../../core/relay/status.ts'
 import type { ConsoleParts } from '../parts.ts'
 import type { Diagnosis, Pipeline } from './contract.ts'
 import {
+  type CountParts,
   countCurrent,
   countNoteOnly,
   countPending,
@@ -19,22 +21,15 @@ import { readRelay } from './read-relay.ts'
 import { seconds } from './symptoms.ts'
 import { verdictOf } from './verdict.ts'
 
-/** Reads every part at the same time, each for a bounded time, and judges what it got. Never throws for one. */
-export async function diagnosePipeline(parts: ConsoleParts): Promise<Diagnosis> {
-  const { relay: address } = parts
-  const [
-    relay,
-    consumers,
-    watcher,
-    quarantine,
-    gaps,
-    constraints,
-    publicRead,
-    noteOnly,
-    pending,
-    current,
-    superseded,
-  ] = await Promise.all([
+/** What the pipeline is judged by, and which servers did not answer. */
+export type Gathered = {
+  readonly readings: PipelineReadings
+  readonly unknown: Diagnosis['unknown']
+}
+
+/** Reads every part at the same time, each for a bounded time. Never throws for one that is away. */
+export async function gather(parts: ConsoleParts): Promise<Gathered> {
+  const [relay, consumers, watcher, quarantine, gaps, constraints, publicRead, noteOnly] = await Promise.all([
     readRelay(parts),
     readConsumers(parts),
     readWatcher(parts),
@@ -43,9 +38,6 @@ export async function diagnosePipeline(parts: ConsoleParts): Promise<Diagnosis> 
     readMissingConstraints(parts),
     readPublicList(parts),
     countNoteOnly(parts),
-    countPending(parts),
-    countCurrent(parts),
-    countSuperseded(parts),
   ])
   const readings: PipelineReadings = {
     relay,
@@ -57,25 +49,50 @@ export async function diagnosePipeline(parts: ConsoleParts): Promise<Diagnosis> 
     noteOnly,
     publicRead,
   }
-  const findings = pipelineFindings(readings, {
-    connectUrl: address.connectUrl,
-    connectorName: address.connector,
-  })
+  return { readings, unknown: unknownOf(relay.status, { ...readings, kafka: consumers.kafka }) }
+}
+
+export const addressOf = ({ relay }: Pick<ConsoleParts, 'relay'>): ConnectorAddress => ({
+  connectUrl: relay.connectUrl,
+  connectorName: relay.connector,
+})
+
+/** The whole pipeline: what was read, and what was recognised from it. */
+export async function diagnosePipeline(parts: ConsoleParts): Promise<Diagnosis> {
+  const [{ readings, unknown }, pending, current, superseded] = await Promise.all([
+    gather(parts),
+    countPending(parts),
+    countCurrent(parts),
+    countSuperseded(parts),
+  ])
+  const findings = pipelineFindings(readings, addressOf(parts))
+  const pipeline = pipelineOf(readings, { pending, current, superseded })
+  return {
+    verdict: verdictOf(findings, unknown, inOrderText(pipeline)),
+    askedAt: new Date().toISOString(),
+    findings: [...findings],
+    unknown,
+    pipeline,
+  }
+}
+
+function pipelineOf(
+  { relay, consumers, quarantine, gaps, noteOnly, publicRead }: PipelineReadings,
+  counts: Pick<CountParts, 'pending' | 'current' | 'superseded'>,
+): Pipeline {
   const catalogLag = mapPart(
-    consumers.consumers,
+    consumers,
     (all) => all.find(({ consumer, live }) => consumer === 'catalog' && live)?.lagRecords ?? null,
   )
   const refused = mapPart(quarantine, ({ open, more }) => ({
     count: open.filter(({ consumer }) => consumer === 'catalog').reduce((sum, { count }) => sum + count, 0),
     more,
   }))
-  const pipeline: Pipeline = {
+  return {
     states: stateCounts({
       noteOnly: mapPart(noteOnly, ({ count, more }) => ({ count, more })),
-      pending,
+      ...counts,
       relayed: relayedCount(catalogLag, refused),
-      current,
-      superseded,
     }),
     oldestPending: mapPart(
       relay.waiting,
@@ -83,18 +100,10 @@ export async function diagnosePipeline(parts: ConsoleParts): Promise<Diagnosis> 
     ),
     skipped: mapPart(relay.skipped, ({ count, more }) => ({ count, more })),
     relay: { status: 'read', readAt: relay.readAt, value: relayOf(relay.status) },
-    consumers: mapPart(consumers.consumers, (all) => [...all]),
+    consumers: mapPart(consumers, (all) => [...all]),
     quarantine,
     gaps,
     publicRead: mapPart(publicRead, ({ asOf, freshness, ageSeconds }) => ({ asOf, freshness, ageSeconds })),
-  }
-  const unknown = unknownOf(relay.status, { ...readings, kafka: consumers.kafka })
-  return {
-    verdict: verdictOf(findings, unknown, inOrderText(pipeline)),
-    askedAt: new Date().toISOString(),
-    findings: [...findings],
-    unknown,
-    pipeline,
   }
 }
 

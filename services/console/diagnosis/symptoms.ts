@@ -10,6 +10,7 @@ export const RUNBOOK: Readonly<Record<Symptom, string>> = {
   'visible-twice': 'One revision is visible twice',
   'revision-never-seen': 'A revision is missing',
   'stale-public-read': 'Readers see an old text',
+  'not-canonical': 'What is missing',
   pruned: 'An envelope was pruned',
   erased: 'A note was erased',
 }

@@ -55,6 +55,8 @@ export async function publicationWorld(lab: Lab, env: Readonly<Record<string, st
       lab,
       {
         READ_API_URL: through(readApi.url, 'read-api'),
+        SOURCE_DATABASE_URL: through(source.urlOf('notes_operator'), 'source'),
+        PROJECTION_DATABASE_URL: through(projection.urlOf('projection_operator'), 'projection'),
         SOURCE_VERIFIER_DATABASE_URL: through(source.urlOf('notes_verifier'), 'source'),
         PROJECTION_VERIFIER_DATABASE_URL: through(projection.urlOf('projection_verifier'), 'projection'),
         ...env,
