@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { notesctlProgram } from '../../../cli/program.ts'
 import { SYMPTOMS } from '../../../services/console/diagnosis/contract.ts'
 import { RUNBOOK } from '../../../services/console/diagnosis/symptoms.ts'
 
@@ -20,3 +21,26 @@ test('sections that the runbook sends to exist', () => {
   expect(named.length).toBeGreaterThan(10)
   expect(named.filter((title) => title !== undefined && !sections.has(title))).toEqual([])
 })
+
+/** Commands of notesctl that a text names, as far as their words go: `relay recover`, `verify`. */
+const commandsIn = (text: string) =>
+  [...text.matchAll(/bin\/notesctl((?: [a-z][a-z-]*)+)/g)].map(([, words]) => words?.trim().split(' ') ?? [])
+
+test.each(['docs/runbook.md', 'README.md', 'docs/limits.md'])(
+  'every command of notesctl in %s exists',
+  (name) => {
+    for (const words of commandsIn(file(name))) {
+      let command = notesctlProgram()
+      const names = () => command.commands.map((each) => each.name())
+      expect(names(), words.join(' ')).toContain(words[0])
+      for (const word of words) {
+        const next = command.commands.find((each) => each.name() === word)
+        if (!next) break // An argument, such as a note's id.
+        command = next
+      }
+      const isGroup = command.commands.length > 0 && command.registeredArguments.length === 0
+      const rest = words.at(-1)
+      if (isGroup && rest !== command.name()) expect(names(), words.join(' ')).toContain(rest)
+    }
+  },
+)
