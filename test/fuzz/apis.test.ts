@@ -52,6 +52,7 @@ const TRIED: readonly Tried[] = [
       'POST /replays/:replayId/cancel',
       'GET /intents/:noteId/:revision',
       'POST /intents/:noteId/:revision',
+      'GET /rebuild-plan',
       'POST /rebuilds',
       'GET /rebuilds/:rebuildId',
       'POST /rebuilds/:rebuildId/switch',
