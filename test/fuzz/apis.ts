@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { withClient } from '../../database/connection.ts'
+import type { SourceRole } from '../../database/roles.ts'
 import type { Lab } from '../support/lab.ts'
 import { type ScratchDatabase, scratchProjection, scratchSource } from '../support/scratch-database.ts'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
 
 /** Notes that the examples of the OpenAPI documents name, so that some generated requests find something. */
 const EXAMPLE_NOTE = 'release-notes-4.2'
+/** The one to erase, so that the other keeps what the rest of the operations finds. */
+const EXAMPLE_TO_ERASE = 'letter-of-a-reader'
 
 /** One API to be fuzzed: a process of its own on databases of its own, so that no request can hurt the lab. */
 export type FuzzedApi = AsyncDisposable & {
@@ -17,28 +20,28 @@ export type FuzzedApi = AsyncDisposable & {
 /** Bounded: the limits themselves have tests of their own, and a fuzz run that hits them tests nothing else. */
 const UNLIMITED = '1000000'
 
+const startWriteApi = (lab: Lab, source: ScratchDatabase<SourceRole>): Promise<ServiceProcess> =>
+  startServiceProcess('services/write-api/main.ts', {
+    ...lab.environment('write-api'),
+    SOURCE_DATABASE_URL: source.urlOf('notes_write_api'),
+    WRITE_RATE_LIMIT_PER_SECOND: UNLIMITED,
+  })
+
 export async function fuzzedWriteApi(lab: Lab): Promise<FuzzedApi> {
   await using stack = new AsyncDisposableStack()
-  const source = stack.use(await scratchSource(lab))
-  const service = stack.use(
-    await startServiceProcess('services/write-api/main.ts', {
-      ...lab.environment('write-api'),
-      SOURCE_DATABASE_URL: source.urlOf('notes_write_api'),
-      WRITE_RATE_LIMIT_PER_SECOND: UNLIMITED,
-    }),
-  )
+  const service = stack.use(await startWriteApi(lab, stack.use(await scratchSource(lab))))
   const token = await lab.token({
     subject: 'fuzz',
     roles: ['editor', 'operator', 'reader'],
     expiresInSeconds: 86_400,
   })
-  await saveExamples(service.url, token)
+  await saveTwice(service.url, token, EXAMPLE_NOTE)
   const owned = stack.move()
   return { service, token, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** The example note in two revisions. */
-async function saveExamples(url: string, token: string): Promise<void> {
+/** A note in two revisions. */
+async function saveTwice(url: string, token: string, noteId: string): Promise<void> {
   for (const revision of [1, 2]) {
     const response = await fetch(`${url}/notes`, {
       method: 'POST',
@@ -47,9 +50,9 @@ async function saveExamples(url: string, token: string): Promise<void> {
         'content-type': 'application/json',
         'idempotency-key': randomUUID(),
       },
-      body: JSON.stringify({ noteId: EXAMPLE_NOTE, revision, title: 't', type: 'article', body: 'b' }),
+      body: JSON.stringify({ noteId, revision, title: 't', type: 'article', body: 'b' }),
     })
-    if (response.status !== 202) throw new Error(`the example was answered ${response.status}`)
+    if (response.status !== 202) throw new Error(`${noteId}:${revision} was answered ${response.status}`)
   }
 }
 
@@ -86,6 +89,11 @@ export async function fuzzedConsole(lab: Lab): Promise<FuzzedApi> {
   const source = stack.use(await scratchSource(lab))
   const projection = stack.use(await scratchProjection(lab))
   await fillQuarantine(projection)
+  {
+    await using writeApi = await startWriteApi(lab, source)
+    const editor = await lab.token({ subject: 'ada', roles: ['editor'] })
+    for (const noteId of [EXAMPLE_NOTE, EXAMPLE_TO_ERASE]) await saveTwice(writeApi.url, editor, noteId)
+  }
   const nobodys = `fuzz_${randomUUID().replaceAll('-', '')}`
   const service = stack.use(
     await startServiceProcess('services/console/main.ts', {

@@ -11,11 +11,17 @@ export const STEPS = {
 export type StepName = keyof typeof STEPS
 const Step = z.enum(Object.keys(STEPS) as [StepName, ...StepName[]])
 
+// Not the note that other examples name: with its content most of what they show would be gone.
+const EXAMPLE = 'letter-of-a-reader'
+
 export const ErasureBody = ActionBody.extend({
-  noteId: NoteId.meta({ description: 'The note whose content is erased, every revision so far.' }),
+  noteId: NoteId.meta({
+    description: 'The note whose content is erased, every revision so far.',
+    example: EXAMPLE,
+  }),
 })
 
-export const ErasureParams = z.object({ noteId: NoteId })
+export const ErasureParams = z.object({ noteId: NoteId.meta({ example: EXAMPLE }) })
 
 export const ErasuresQuery = z.strictObject({
   state: z
