@@ -47,6 +47,7 @@ const TRANSIENT_SQLSTATES = new Set([
   '57P05', // idle_session_timeout
   '25006', // read_only_sql_transaction (failed over to a standby)
   '25P03', // idle_in_transaction_session_timeout
+  '25P04', // transaction_timeout
 ])
 const TRANSIENT_CLASSES = new Set(['08', '53', '58']) // connection, resources, system (disk)
 const TRANSIENT_SOCKET_CODES = new Set([
@@ -79,6 +80,10 @@ export function isTransientDatabaseError(error: unknown): boolean {
 
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '55P03'
+
+/** PostgreSQL ended the statement, or the transaction, because it took longer than was set for it. */
+export const isOutOfTime = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && (error.code === '57014' || error.code === '25P04')
 
 /** Runs `work` in one transaction on one connection; rolls back and rethrows when it throws. */
 export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {

@@ -9,7 +9,10 @@ import { onSnapshot } from '../verify/snapshot.ts'
 import { type Reader, readBounds, revisionDigests } from '../verify/source-digests.ts'
 import { type Comparison, type Explanation, hasArrived, judge, type Shown, type Verdict } from './judge.ts'
 
-/** Beyond it the generations differ in kind, and nobody wants a list. */
+/**
+ * Notes that are looked at one by one. Beyond it the generations differ in kind, and nobody wants a list; but for
+ * those that the live generation only lacks, or has older: a rebuild after a loss is made for them.
+ */
 export const COMPARE_LIMIT = 20_000
 const RANGES_AT_ONCE = 64
 const NOTES_AT_ONCE = 500
@@ -36,18 +39,35 @@ export type Compared = {
  * it is gone, explained, or later than is allowed for what is under way. Takes seconds for a million notes, holds
  * no locks.
  */
-export async function compareAll(databases: Databases, pair: Pair, signal: AbortSignal): Promise<Compared> {
-  const { noteIds, notes, complete } = await suspects(databases, pair, signal)
+export async function compareAll(
+  databases: Databases,
+  pair: Pair,
+  signal: AbortSignal,
+  limit = COMPARE_LIMIT,
+): Promise<Compared> {
+  const { noteIds, liveBehind, notes, complete } = await suspects(databases, pair, signal, limit)
   if (!complete) return { notes, explained: new Map(), differing: [], complete }
-  return { notes, complete, ...(await follow(databases, pair, noteIds, signal)) }
+  const followed = await follow(databases, pair, noteIds, signal)
+  const explained = new Map<string, Explanation>(liveBehind.map((noteId) => [noteId, 'live-behind']))
+  for (const noteId of noteIds) explained.delete(noteId)
+  for (const [noteId, why] of followed.explained) explained.set(noteId, why)
+  return { notes, complete, explained, differing: followed.differing }
 }
 
-/** The notes that differ somewhere, at one moment of each side. */
-function suspects(databases: Databases, pair: Pair, signal: AbortSignal) {
+/**
+ * The notes that differ somewhere, at one moment of each side. Where the live generation is merely behind a few of
+ * them may be under way: they are looked at again. Many are taken as they are: that the candidate has what the source
+ * has is seen in the same moment.
+ */
+function suspects(databases: Databases, pair: Pair, signal: AbortSignal, limit: number) {
   return onSnapshot(
     databases.projection,
     async (projection) => {
-      const noteIds = new Set(await differingFromLive(projection, pair))
+      const noteIds = new Set(await differingFromLive(projection, pair, limit))
+      const liveBehind = await behindCandidate(projection, pair)
+      if (noteIds.size + liveBehind.length <= limit) {
+        for (const noteId of liveBehind.splice(0)) noteIds.add(noteId)
+      }
       const notes = await countNotes(projection, pair.candidate)
       await onSnapshot(
         databases.source,
@@ -58,7 +78,7 @@ function suspects(databases: Databases, pair: Pair, signal: AbortSignal) {
             catalogDigests(projection, ranges, false, pair.candidate),
           ])
           const open = differingRanges(atSource.notes, atCandidate).flatMap((number) => ranges[number] ?? [])
-          for (let at = 0; at < open.length && noteIds.size <= COMPARE_LIMIT; at += RANGES_AT_ONCE) {
+          for (let at = 0; at < open.length && noteIds.size <= limit; at += RANGES_AT_ONCE) {
             const next = open.slice(at, at + RANGES_AT_ONCE)
             for (const id of await differingFromSource(source, projection, next, pair.candidate))
               noteIds.add(id)
@@ -66,7 +86,7 @@ function suspects(databases: Databases, pair: Pair, signal: AbortSignal) {
         },
         signal,
       )
-      return { noteIds, notes, complete: noteIds.size <= COMPARE_LIMIT }
+      return { noteIds, liveBehind, notes, complete: noteIds.size <= limit }
     },
     signal,
   )
@@ -167,16 +187,36 @@ async function newestIntents(source: Pool, noteIds: readonly string[]): Promise<
   return new Map(rows.map(({ note_id, revision, digest }) => [note_id, { revision, digest }]))
 }
 
-/** Both generations stand side by side in one table: every note of the two, compared in one pass over its key. */
-async function differingFromLive(projection: PoolClient, { candidate, live }: Pair): Promise<string[]> {
+/**
+ * Both generations stand side by side in one table: every note of the two, compared in one pass over its key. Here
+ * those that the candidate lacks, has older, or has with other content.
+ */
+async function differingFromLive(
+  projection: PoolClient,
+  { candidate, live }: Pair,
+  limit: number,
+): Promise<string[]> {
   const { rows } = await projection.query<{ note_id: string }>(
-    `SELECT coalesce(c.note_id, l.note_id) AS note_id
-     FROM (SELECT note_id, revision, content_digest FROM catalog.notes WHERE generation = $1) c
-     FULL JOIN (SELECT note_id, revision, content_digest FROM catalog.notes WHERE generation = $2) l
-       ON l.note_id = c.note_id
-     WHERE (c.revision, c.content_digest) IS DISTINCT FROM (l.revision, l.content_digest)
+    `SELECT l.note_id
+     FROM (SELECT note_id, revision, content_digest FROM catalog.notes WHERE generation = $2) l
+     LEFT JOIN (SELECT note_id, revision, content_digest FROM catalog.notes WHERE generation = $1) c
+       ON c.note_id = l.note_id
+     WHERE c.revision IS NULL OR c.revision < l.revision
+        OR c.revision = l.revision AND c.content_digest <> l.content_digest
      LIMIT $3`,
-    [candidate, live, COMPARE_LIMIT + 1],
+    [candidate, live, limit + 1],
+  )
+  return rows.map(({ note_id }) => note_id)
+}
+
+/** The notes that the live generation lacks or has older. */
+async function behindCandidate(projection: PoolClient, { candidate, live }: Pair): Promise<string[]> {
+  const { rows } = await projection.query<{ note_id: string }>(
+    `SELECT c.note_id
+     FROM (SELECT note_id, revision FROM catalog.notes WHERE generation = $1) c
+     LEFT JOIN (SELECT note_id, revision FROM catalog.notes WHERE generation = $2) l ON l.note_id = c.note_id
+     WHERE l.revision IS NULL OR c.revision > l.revision`,
+    [candidate, live],
   )
   return rows.map(({ note_id }) => note_id)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inTransaction, type Pool, type PoolClient } from '../../../core/database.ts'
 import { type ActionRequest, recordFinished, recordRequested } from '../actions/record.ts'
-import type { Pair } from './compare.ts'
+import { COMPARE_LIMIT, type Pair } from './compare.ts'
 import {
   type LastLook,
   lastDifferences,
@@ -50,16 +50,29 @@ export async function readStanding(
   topic: string,
   { candidate, live }: Pair,
 ): Promise<Standing> {
-  const { rows } = await database.query<{ generation: number; partition: number; next_offset: string }>(
-    `SELECT generation, partition, next_offset FROM catalog.progress
-     WHERE topic = $1 AND generation IN ($2, $3)`,
+  const { rows } = await database.query<{
+    generation: number
+    partition: number
+    next_offset: string
+    topic_id: string | null
+    stopped: boolean
+  }>(
+    `SELECT p.generation, p.partition, p.next_offset, p.topic_id, s.partition IS NOT NULL AS stopped
+     FROM catalog.progress p
+     LEFT JOIN stopped_partitions s
+       ON s.consumer = 'catalog' AND s.generation = p.generation AND s.topic = p.topic AND s.partition = p.partition
+      AND s.incarnation = p.incarnation AND s.next_offset = p.next_offset
+     WHERE p.topic = $1 AND p.generation IN ($2, $3)`,
     [topic, candidate, live],
   )
   const of = (generation: number): Positions =>
     new Map(
       rows
         .filter((row) => row.generation === generation)
-        .map((row) => [row.partition, Number(row.next_offset)]),
+        .map((row) => [
+          row.partition,
+          { offset: Number(row.next_offset), topicId: row.topic_id, isStopped: row.stopped },
+        ]),
     )
   return standingOf(of(candidate), of(live))
 }
@@ -176,7 +189,10 @@ async function untilPassed(client: PoolClient, topic: string, pair: Pair): Promi
   }
 }
 
-/** What either generation applied since the mark, by its inbox: every applied event has a row there. */
+/**
+ * What either generation applied since the mark, by its inbox: every applied event has a row there. Also what was
+ * explained, unless that is much: it would hold everything up, and what was not touched since is as it was.
+ */
 async function readChanged(
   client: PoolClient,
   { pair, mark, explained }: Pick<FlipRequest, 'pair' | 'mark' | 'explained'>,
@@ -192,7 +208,12 @@ async function readChanged(
      LEFT JOIN catalog.notes c ON c.generation = $1 AND c.note_id = w.note_id
      LEFT JOIN catalog.notes l ON l.generation = $2 AND l.note_id = w.note_id
      WHERE (c.revision, c.content_digest) IS DISTINCT FROM (l.revision, l.content_digest)`,
-    [pair.candidate, pair.live, new Date(mark.getTime() - CLOCK_MARGIN_MS), [...explained]],
+    [
+      pair.candidate,
+      pair.live,
+      new Date(mark.getTime() - CLOCK_MARGIN_MS),
+      explained.size <= COMPARE_LIMIT ? [...explained] : [],
+    ],
   )
   return rows.map(({ note_id, candidate, live }) => ({ noteId: note_id, candidate, live }))
 }

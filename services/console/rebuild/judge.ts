@@ -96,30 +96,54 @@ export function lastDifferences(
   })
 }
 
+/** Where a generation stands in one partition. */
+export type Position = {
+  readonly offset: number
+  /** Kafka's id of the topic that the offset is about; null: not known. */
+  readonly topicId: string | null
+  /** The projector found that it must not go on there. */
+  readonly isStopped: boolean
+}
+
 /** Per partition what either generation has applied. */
-export type Positions = ReadonlyMap<number, number>
+export type Positions = ReadonlyMap<number, Position>
+
+/** Why a candidate does not count as past the live generation in a partition. */
+export type BehindWhy = 'less-read' | 'other-topic' | 'stopped'
 
 export type Standing = {
-  /** Partitions in which the candidate is before the live generation, or has no progress at all. */
+  /** Partitions in which the candidate is not known to be at or past the live generation, or is fed no more. */
   readonly behind: readonly {
     readonly partition: number
+    /** -1: it has not begun there. */
     readonly candidate: number
     readonly live: number
+    readonly why: BehindWhy
   }[]
   /** Has the candidate read more in some partition? */
   readonly isPast: boolean
 }
 
+/** Pure. Offsets say which of two has read more only within one topic: one made anew counts from 0 again. */
 export function standingOf(candidate: Positions, live: Positions): Standing {
-  const pairs = [...live].map(([partition, offset]) => ({
-    partition,
-    candidate: candidate.get(partition) ?? -1,
-    live: offset,
-  }))
+  const pairs = [...live].map(([partition, { offset, topicId }]) => {
+    const own = candidate.get(partition)
+    return {
+      partition,
+      candidate: own?.offset ?? -1,
+      live: offset,
+      isOther: own !== undefined && own.topicId !== null && topicId !== null && own.topicId !== topicId,
+      isStopped: own?.isStopped ?? false,
+    }
+  })
   return {
-    behind: pairs.filter((pair) => pair.candidate < pair.live),
+    behind: pairs.flatMap(({ isOther, isStopped, ...pair }) => {
+      if (isOther) return [{ ...pair, why: 'other-topic' as const }]
+      if (pair.candidate < pair.live) return [{ ...pair, why: 'less-read' as const }]
+      return isStopped ? [{ ...pair, why: 'stopped' as const }] : []
+    }),
     isPast:
       pairs.some((pair) => pair.candidate > pair.live) ||
-      [...candidate].some(([partition, offset]) => offset > 0 && !live.has(partition)),
+      [...candidate].some(([partition, { offset }]) => offset > 0 && !live.has(partition)),
   }
 }

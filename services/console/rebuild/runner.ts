@@ -30,7 +30,7 @@ export class RebuildRunner {
   readonly #parts: RebuildParts
   readonly #stopped = new AbortController()
   readonly #samples = new Map<string, readonly Sample[]>()
-  readonly #ends = new Map<ConsumerName, ReadonlyMap<number, number>>()
+  readonly #ends = new Map<string, ReadonlyMap<number, number>>()
   #wake = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
@@ -134,11 +134,8 @@ export class RebuildRunner {
   async #watch(rebuild: Stored): Promise<void> {
     const positions = await readPositions(this.#parts, rebuild)
     const topic = await this.#parts.topic.state()
-    const ends = this.#ends.get(rebuild.consumer)
-    this.#ends.set(
-      rebuild.consumer,
-      new Map([...topic.partitions].map(([partition, { end }]) => [partition, end])),
-    )
+    const ends = this.#ends.get(rebuild.id)
+    this.#ends.set(rebuild.id, new Map([...topic.partitions].map(([partition, { end }]) => [partition, end])))
     if (positions.size > 0) mustBeFed(rebuild, positions, topic)
     await acceptGapsOfStart(this.#parts, rebuild)
     await observe(this.#parts, rebuild, positions, hasReached(positions, ends))

@@ -1,9 +1,9 @@
-import { isLockTimeout, type Pool } from '../../../core/database.ts'
+import { isLockTimeout, isOutOfTime, type Pool } from '../../../core/database.ts'
 import { Problem } from '../../../core/problem.ts'
 import { COMPARE_LIMIT, type Compared, compareAll, type Differing, follow, type Pair } from './compare.ts'
 import { type NoteDifference, SHOWN_DIFFERENCES, type Status } from './contract.ts'
 import { awaitPassing, changedSince, type Flipped, flip, markNow } from './flip.ts'
-import { DIFFERENCES, EXPLANATIONS, type Explanation, type Standing } from './judge.ts'
+import { type BehindWhy, DIFFERENCES, EXPLANATIONS, type Explanation, type Standing } from './judge.ts'
 import type { Stored } from './store.ts'
 
 export type SwitchParts = {
@@ -111,11 +111,17 @@ export async function switchGeneration(
 
 const nothingDone = 'Nothing was changed.'
 
-/** A lock that was not given in time is no failure of the database. */
-async function held<T>(work: () => Promise<T>): Promise<T> {
+/** A lock that was not given in time is no failure of the database; nor is a transaction that held for too long. */
+export async function held<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
+    if (isOutOfTime(error))
+      throw new Problem(
+        'action-refused',
+        `Comparing what was applied meanwhile took longer than both generations may be held; ask again when less is being written. ${nothingDone}`,
+        { cause: error },
+      )
     if (!isLockTimeout(error)) throw error
     throw new Problem(
       'action-refused',
@@ -133,8 +139,15 @@ function refuseTooMuch(notes: number): never {
 }
 
 function refuseBehind({ behind }: Standing): void {
-  const [first] = behind
-  if (!first) return
+  if (behind.length === 0) return
+  const stuck = behind.filter(({ why }) => why !== 'less-read')
+  if (stuck.length > 0) {
+    const where = stuck.map(({ partition, why }) => `partition ${partition} ${STUCK[why]}`).join('; ')
+    throw new Problem(
+      'action-refused',
+      `The candidate does not go on as it is: ${where}. Decide that first: bin/notesctl positions list. ${nothingDone}`,
+    )
+  }
   const where = behind
     .map(
       ({ partition, candidate, live }) =>
@@ -145,6 +158,12 @@ function refuseBehind({ behind }: Standing): void {
     'action-refused',
     `The candidate has not read as much as the live generation: ${where}. Wait until it has caught up: bin/notesctl rebuild status. ${nothingDone}`,
   )
+}
+
+const STUCK: Readonly<Record<BehindWhy, string>> = {
+  'less-read': 'has read less',
+  'other-topic': 'stands in another topic than the live generation does',
+  stopped: 'is stopped',
 }
 
 function refuseDifferences({ differing, complete }: Compared): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { compareAll } from '../../../services/console/rebuild/compare.ts'
 import { useLab } from '../../support/lab.ts'
 import { notesctl } from '../../support/notesctl.ts'
 import { waitFor } from '../../support/wait.ts'
@@ -195,6 +196,21 @@ describe('from the source', () => {
     ])
   })
 
+  test('is not switched to while the projector found it stopped', async () => {
+    await stage.reached(2, { 0: 6, 1: 1 })
+    await stage.projection.query(
+      `INSERT INTO stopped_partitions (consumer, generation, topic, partition, reason, message, incarnation, next_offset)
+       VALUES ('catalog', 2, $1, 0, 'topic-recreated', 'by a test', 1, 6)`,
+      [stage.topic],
+    )
+    const refused = await act(id, 'switch')
+    expect([refused.status, refused.json.detail]).toEqual([
+      409,
+      expect.stringContaining('partition 0 is stopped'),
+    ])
+    await stage.projection.query('DELETE FROM stopped_partitions WHERE topic = $1', [stage.topic])
+  })
+
   test('is switched to when nothing differs; a batch that is under way ends first; and it is taken back', async () => {
     await stage.reached(2, { 0: 6, 1: 1 })
     const batch = await open(stage.databases.projection.adminUrl)
@@ -249,4 +265,24 @@ describe('from the source', () => {
     await act(next.json.id, 'drop')
     await untilStatus(next.json.id, 'dropped')
   })
+})
+
+test('however much the live generation lacks, that is explained; what the candidate lacks is not', async () => {
+  await stage.projection.query(`INSERT INTO catalog.generations (generation, state) VALUES (9, 'fed')`)
+  await stage.deliverAll(9)
+  await stage.projection.query(`DELETE FROM catalog.notes WHERE generation = 1 AND note_id LIKE 'n00000%'`)
+  const pools = [stage.databases.source, stage.databases.projection].map(
+    ({ adminUrl }) => new pg.Pool({ connectionString: adminUrl, max: 4 }),
+  )
+  const [source, projection] = pools as [pg.Pool, pg.Pool]
+  const compared = (candidate: number, live: number) =>
+    compareAll({ source, projection }, { candidate, live }, new AbortController().signal, 3)
+  try {
+    const { complete, explained, differing } = await compared(9, 1)
+    expect([complete, explained.size, differing]).toEqual([true, 9, []])
+    expect(new Set(explained.values())).toEqual(new Set(['live-behind']))
+    expect((await compared(1, 9)).complete).toBe(false)
+  } finally {
+    await Promise.all(pools.map((pool) => pool.end()))
+  }
 })

@@ -5,6 +5,7 @@ import {
   hasArrived,
   judge,
   lastDifferences,
+  type Position,
   type Shown,
   standingOf,
 } from '../../../services/console/rebuild/judge.ts'
@@ -20,6 +21,7 @@ const comparison: fc.Arbitrary<Comparison> = fc.record({
   quarantined: fc.boolean(),
 })
 const at = (revision: number, digest = 'x'): Shown => ({ revision, digest })
+const stands = (offset: number): Position => ({ offset, topicId: null, isStopped: false })
 const same = (a: Shown | null, b: Shown | null) => a?.revision === b?.revision && a?.digest === b?.digest
 
 describe('whether a candidate may go live because of one note', () => {
@@ -112,15 +114,28 @@ describe('the last look, while nothing is applied', () => {
         fc.dictionary(fc.constantFrom('0', '1', '2'), fc.nat(3)),
         (one, other) => {
           const [candidate, live] = [one, other].map(
-            (each) => new Map(Object.entries(each).map(([partition, offset]) => [Number(partition), offset])),
-          ) as [Map<number, number>, Map<number, number>]
+            (each) =>
+              new Map(Object.entries(each).map(([partition, offset]) => [Number(partition), stands(offset)])),
+          ) as [Map<number, Position>, Map<number, Position>]
           const { behind } = standingOf(candidate, live)
           const isPassed = [...live].every(
-            ([partition, offset]) => (candidate.get(partition) ?? -1) >= offset,
+            ([partition, { offset }]) => (candidate.get(partition)?.offset ?? -1) >= offset,
           )
           expect(behind.length === 0).toBe(isPassed)
         },
       ),
     )
+  })
+  it('does not take an offset of another topic, or a partition that is stopped, for past', () => {
+    const standing = (candidate: Partial<Position>, live: Partial<Position> = {}) =>
+      standingOf(
+        new Map([[0, { ...stands(9), ...candidate }]]),
+        new Map([[0, { ...stands(3), ...live }]]),
+      ).behind.map(({ why }) => why)
+    expect(standing({})).toEqual([])
+    expect(standing({ topicId: 'a' })).toEqual([])
+    expect(standing({ topicId: 'a' }, { topicId: 'b' })).toEqual(['other-topic'])
+    expect(standing({ isStopped: true })).toEqual(['stopped'])
+    expect(standing({}, { isStopped: true })).toEqual([])
   })
 })
