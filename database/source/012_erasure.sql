@@ -94,6 +94,11 @@ BEGIN
       fingerprint = sha256(convert_to(gen_random_uuid()::text, 'UTF8'))
   WHERE r.event_id IN (SELECT o.event_id FROM outbox o
                        WHERE o.note_id = p_note_id AND o.revision < p_tombstone_revision);
+  -- Who made an intent by hand saw, and recorded, digests of what it publishes.
+  UPDATE operator_actions a SET details = a.details - 'contentDigest' - 'envelopeSha256'
+  WHERE a.action = 'intents.create'
+    AND a.target IN (SELECT p_note_id || ':' || r.revision FROM note_revisions r
+                     WHERE r.note_id = p_note_id AND r.revision < p_tombstone_revision);
   UPDATE replay_keys k
   SET envelope_sha256 = '',
       state = CASE WHEN k.state IN ('waiting', 'requested') THEN 'refused' ELSE k.state END,

@@ -31,10 +31,14 @@ export async function readErasure(source: Pool, noteId: string): Promise<Stored 
   return rows[0]
 }
 
-/** Oldest first. */
+/**
+ * First those whose content is still in the projection: however many wait for their tombstone, while the relay stands
+ * still for example, they keep none of those waiting. Then the oldest.
+ */
 export async function readUnfinished(source: Pool, limit: number): Promise<readonly Stored[]> {
   const { rows } = await source.query<Stored>(
-    `${STORED} WHERE e.finished_at IS NULL ORDER BY e.erased_at, e.note_id LIMIT $1`,
+    `${STORED} WHERE e.finished_at IS NULL
+     ORDER BY (e.step = 'projection') DESC, e.erased_at, e.note_id LIMIT $1`,
     [limit],
   )
   return rows

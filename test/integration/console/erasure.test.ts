@@ -3,6 +3,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { EnvelopeEncoder } from '../../../core/envelope-encoder.ts'
 import { SHIPPED_SCHEMA } from '../../../core/event-schema.ts'
+import { lostByProjection, unknownAtSource } from '../../../services/console/erasure/lists.ts'
+import { readUnfinished } from '../../../services/console/erasure/store.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 import { notesctl } from '../../support/notesctl.ts'
@@ -211,6 +213,59 @@ test('an erasure that the source does not know of any more is listed: it was res
   await stage.sql(`INSERT INTO public.erasures VALUES ($1, 1, now(), $2)`, [noteId, randomUUID()])
   expect((await api.ask('/erasures')).json.unknownAtSource).toEqual([noteId])
   await stage.sql('DELETE FROM public.erasures WHERE note_id = $1', [noteId])
+})
+
+test('one that goes further than the source knows is listed too, and lists are compared page by page', async () => {
+  await publish(1)
+  await erase()
+  await relayTombstone(2)
+  await finished()
+  await stage.sql('UPDATE public.erasures SET through_revision = 5 WHERE note_id = $1', [noteId])
+  await stage.sql(`INSERT INTO public.erasures VALUES ('0', 1, now(), $1)`, [randomUUID()])
+  expect((await api.ask('/erasures')).json.unknownAtSource).toEqual(['0', noteId])
+  expect(await unknownAtSource(written, projected, 1)).toEqual(['0', noteId])
+  expect(await lostByProjection(written, projected, 1)).toEqual([])
+  await stage.sql(`DELETE FROM public.erasures WHERE note_id = '0'`)
+  await stage.sql('UPDATE public.erasures SET through_revision = 1 WHERE note_id = $1', [noteId])
+})
+
+test('what an operator recorded of an intent made by hand betrays nothing afterwards', async () => {
+  const { traces } = await publish(1)
+  await written.query(
+    `INSERT INTO operator_actions (id, action, target, principal, reason, details)
+     VALUES (gen_random_uuid(), 'intents.create', $1, 'operator', 'a test', $2)`,
+    [`${noteId}:1`, JSON.stringify({ contentDigest: traces[1], envelopeSha256: traces[2], effect: 'shown' })],
+  )
+  expect(await tablesWith(written, ...traces)).toContain('public.operator_actions')
+  await erase()
+  expect(await tablesWith(written, ...traces)).toEqual([])
+  const { rows } = await written.query('SELECT details FROM operator_actions WHERE target = $1', [
+    `${noteId}:1`,
+  ])
+  expect(rows).toEqual([{ details: { effect: 'shown' } }])
+  await relayTombstone(2)
+  await finished()
+})
+
+test('those that wait for their tombstone keep none waiting whose content is still in the projection', async () => {
+  const waiting = noteId
+  await publish(1)
+  await erase()
+  await waitFor('it waits for its tombstone', async () => (await erasure()).step === 'tombstone')
+  noteId = `${waiting}-b`
+  await publish(1)
+  await proxy.cut()
+  try {
+    await erase()
+    expect((await readUnfinished(written, 1)).map((each) => each.noteId)).toEqual([noteId])
+  } finally {
+    await proxy.restore()
+  }
+  for (const each of [waiting, `${waiting}-b`]) {
+    noteId = each
+    await relayTombstone(2)
+    await finished()
+  }
 })
 
 test('refused: a note that nobody saved, no reason, no operator', async () => {
