@@ -54,7 +54,10 @@ export async function lostByProjection(
   pageSize = PAGE,
 ): Promise<readonly string[]> {
   if (!(await areDifferent(source, projection))) return []
-  return Array.fromAsync(lackingIn(projection, source, `step <> 'projection'`, pageSize))
+  const found: string[] = []
+  for await (const noteId of lackingIn(projection, source, `step <> 'projection'`, pageSize))
+    found.push(noteId)
+  return found
 }
 
 /**

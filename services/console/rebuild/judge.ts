@@ -138,12 +138,14 @@ export function standingOf(candidate: Positions, live: Positions): Standing {
   })
   return {
     behind: pairs.flatMap(({ isOther, isStopped, ...pair }) => {
-      if (isOther) return [{ ...pair, why: 'other-topic' as const }]
-      if (pair.candidate < pair.live) return [{ ...pair, why: 'less-read' as const }]
-      return isStopped ? [{ ...pair, why: 'stopped' as const }] : []
+      const why = isOther ? 'other-topic' : whyBehind(pair.candidate < pair.live, isStopped)
+      return why ? [{ ...pair, why }] : []
     }),
     isPast:
       pairs.some((pair) => pair.candidate > pair.live) ||
       [...candidate].some(([partition, { offset }]) => offset > 0 && !live.has(partition)),
   }
 }
+
+const whyBehind = (hasLess: boolean, isStopped: boolean): BehindWhy | undefined =>
+  hasLess ? 'less-read' : isStopped ? 'stopped' : undefined
