@@ -3,6 +3,7 @@ import type { Publication } from '../publications/contract.ts'
 import { BECAUSE } from '../publications/vocabulary.ts'
 import { catalogFacts, commitFacts, factOf, keyOf, recordFacts } from './chain-facts.ts'
 import type { Fact, Finding, Step } from './contract.ts'
+import { isErased } from './source-findings.ts'
 import { RUNBOOK, seconds } from './symptoms.ts'
 
 /** Nothing that runs by itself brings it any more. */
@@ -122,6 +123,8 @@ function incidentFacts({ relay }: Publication): readonly Fact[] {
 /** Readers were taken past it, and no consumer has a record of it. Pure. */
 export function neverSeenFindings(chain: Publication): readonly Finding[] {
   if (chain.state !== 'superseded' || chain.because !== 'never-seen') return []
+  // Nothing can bring it any more, nor should.
+  if (isErased(chain)) return []
   const key = keyOf(chain)
   return [
     {

@@ -1,12 +1,13 @@
 import { Problem } from '../../../core/problem.ts'
 import type { ConsoleParts } from '../parts.ts'
-import type { Publication } from '../publications/contract.ts'
+import { isFound, type Publication } from '../publications/contract.ts'
 import { newestRevision } from '../publications/newest.ts'
 import { readPublication } from '../publications/read.ts'
 import type { Finding, PublicationDiagnosis } from './contract.ts'
+import type { Part } from './part.ts'
 import { addressOf, type Gathered, gather } from './pipeline.ts'
 import { pipelineFindings } from './pipeline-findings.ts'
-import { askPastCaches, readRevision } from './read-revision.ts'
+import { askPastCaches, type RevisionReading, readRevision } from './read-revision.ts'
 import { readersDiffer } from './reader-findings.ts'
 import { gapsOf, revisionFindings } from './revision-findings.ts'
 import { verdictOf } from './verdict.ts'
@@ -24,7 +25,10 @@ export async function diagnosePublication(
   const [chain, gathered] = await Promise.all([readChain(parts, noteId, revision), gather(parts)])
   if (chain === 'unknown-to-all') return undefined
   if (chain === 'nobody-answers') return withoutChain(gathered, parts, noteId, revision)
-  const claims = await readRevision(parts, chain.noteId, chain.revision)
+  // A database that did not answer the chain is not waited for once more.
+  const claims: Part<RevisionReading> = isFound(chain.catalog)
+    ? await readRevision(parts, chain.noteId, chain.revision)
+    : { status: 'unknown', reason: `projection database: ${chain.catalog.explanation}` }
   const pastCaches = readersDiffer(chain, claims) ? await askPastCaches(parts, noteId) : undefined
   const findings = revisionFindings(
     { chain, claims, pastCaches, pipeline: gathered.readings },

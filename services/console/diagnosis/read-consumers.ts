@@ -29,17 +29,42 @@ export type ConsumersReading = {
 
 /** How far each consumer is behind what Kafka has, in records and seconds, and whether anybody reads for it. */
 export async function readConsumers(parts: ConsoleParts): Promise<ConsumersReading> {
-  const { projection, kafka } = parts
-  const stored = await readPart(parts.logger, 'projection database', () =>
-    readStored(projection, kafka.topic),
+  const { projection, kafka, logger } = parts
+  const facts = new TopicFacts(
+    { brokers: kafka.brokers, clientId: 'console', logger: logger.child({}, { level: 'fatal' }) },
+    kafka.topic,
+    PART_LIMIT_MS,
   )
-  const value = readValue(stored)
-  const groups = value ? groupsOf(value, kafka.groupPrefix) : []
-  const asked = await readPart(parts.logger, 'Kafka', () => askKafka(parts, groups))
-  return {
-    consumers: mapPart(stored, (read) => lagsOf(read, readValue(asked), kafka)),
-    kafka: mapPart(asked, ({ topic }) => ({ topicId: topic.topicId })),
+  try {
+    // At the same time: when both hang, that costs one limit.
+    const [stored, topic] = await Promise.all([
+      readPart(logger, 'projection database', () => readStored(projection, kafka.topic)),
+      readPart(logger, 'Kafka', () => facts.state()),
+    ])
+    const asked = await withMembers(parts, facts, stored, topic)
+    return {
+      consumers: mapPart(stored, (read) => lagsOf(read, readValue(asked), kafka)),
+      kafka: mapPart(asked, ({ topic: { topicId } }) => ({ topicId })),
+    }
+  } finally {
+    // Not waited for: closing waits for the answers of a Kafka that may give none.
+    void facts.close()
   }
+}
+
+/** Which groups there are only the projection says. */
+function withMembers(
+  { kafka, logger }: ConsoleParts,
+  facts: TopicFacts,
+  stored: Part<Stored>,
+  topic: Part<TopicState>,
+): Promise<Part<Asked>> | Part<Asked> {
+  if (topic.status === 'unknown') return topic
+  if (stored.status === 'unknown') return mapPart(topic, (state) => ({ topic: state, members: new Map() }))
+  return readPart(logger, 'Kafka', async () => ({
+    topic: topic.value,
+    members: await facts.members(groupsOf(stored.value, kafka.groupPrefix)),
+  }))
 }
 
 async function readStored(projection: Pool, topic: string): Promise<Stored> {
@@ -90,21 +115,6 @@ const groupsOf = (stored: Stored, prefix: string): readonly string[] =>
   CONSUMERS.flatMap((consumer) =>
     generationsOf(stored, consumer).map((generation) => groupIdOf(prefix, consumer, generation)),
   )
-
-async function askKafka({ kafka, logger }: ConsoleParts, groups: readonly string[]): Promise<Asked> {
-  const options = {
-    brokers: kafka.brokers,
-    clientId: 'console',
-    logger: logger.child({}, { level: 'fatal' }),
-  }
-  const facts = new TopicFacts(options, kafka.topic, PART_LIMIT_MS)
-  try {
-    const topic = await facts.state()
-    return { topic, members: await facts.members(groups) }
-  } finally {
-    await facts.close()
-  }
-}
 
 /** Pure. What Kafka would have to say is null while it does not answer. */
 export function lagsOf(

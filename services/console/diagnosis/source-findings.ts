@@ -8,7 +8,8 @@ const WRITE_API_ROLE = 'notes_write_api'
 
 /** A canonical revision that nothing will ever publish. Pure. */
 export function noteOnlyFindings(chain: Publication): readonly Finding[] {
-  if (chain.state !== 'note-only') return []
+  // What was erased can get no intent any more, and that is said.
+  if (chain.state !== 'note-only' || isErased(chain)) return []
   const key = keyOf(chain)
   const writer = valueIn(chain.commit.writePath)?.revision
   const wasApi = writer?.sessionUser === WRITE_API_ROLE
@@ -80,14 +81,20 @@ export function notCanonicalFindings(chain: Publication): readonly Finding[] {
 export function goneFindings(chain: Publication): readonly Finding[] {
   const { envelope } = chain.intent
   const content = chain.canonical.contentDigest
-  const isErased =
-    (!isFound(content) && content.gap === 'erased') ||
-    (!isFound(envelope) && envelope.gap === 'erased') ||
-    chain.consumers.some(({ result }) => result === 'erased')
-  if (isErased) return [gone(chain, 'erased', textOf(content, 'erased') ?? textOf(envelope, 'erased'))]
+  if (isErased(chain)) return [gone(chain, 'erased', textOf(content, 'erased') ?? textOf(envelope, 'erased'))]
   const pruned = textOf(envelope, 'pruned')
   return pruned === undefined ? [] : [gone(chain, 'pruned', pruned)]
 }
+
+/** By the source or any consumer. */
+export const isErased = ({
+  canonical: { contentDigest },
+  intent: { envelope },
+  consumers,
+}: Publication): boolean =>
+  (!isFound(contentDigest) && contentDigest.gap === 'erased') ||
+  (!isFound(envelope) && envelope.gap === 'erased') ||
+  consumers.some(({ result }) => result === 'erased')
 
 const textOf = (evidence: Evidence<unknown>, gap: string): string | undefined =>
   !isFound(evidence) && evidence.gap === gap ? evidence.explanation : undefined

@@ -12,7 +12,7 @@ export const RUNBOOK: Readonly<Record<Symptom, string>> = {
   'stale-public-read': 'Readers see an old text',
   'not-canonical': 'What is missing',
   pruned: 'An envelope was pruned',
-  erased: 'A note was erased',
+  erased: 'Erase a note',
 }
 
 /** Words that every answer of a diagnosis uses for the same thing. */

@@ -47,7 +47,18 @@ export async function readProjected(projection: Pool, noteId: string, revision: 
   const { rows } = await projection.query<Projected>(
     `SELECT (SELECT n.revision FROM catalog.notes n JOIN catalog.live_generation USING (generation)
              WHERE n.note_id = $1) AS "visibleRevision",
-            ARRAY(SELECT i.event_id FROM catalog.inbox i WHERE i.note_id = $1 AND i.revision = $2) AS "knownEvents"`,
+            ARRAY(SELECT i.event_id FROM catalog.inbox i WHERE i.note_id = $1 AND i.revision = $2
+                  UNION
+                  SELECT q.event_id FROM quarantine.records q
+                  WHERE q.note_id = $1 AND q.revision = $2 AND q.decoded AND q.event_id IS NOT NULL
+                  UNION
+                  -- What the catalog has not come to yet; not what only names the revision and is something else.
+                  SELECT r.event_id FROM audit.records r
+                  WHERE r.note_id = $1 AND r.revision = $2 AND r.event_id IS NOT NULL
+                    AND NOT EXISTS (SELECT FROM quarantine.records q
+                                    WHERE q.consumer = 'catalog' AND q.topic = r.topic AND q.incarnation = r.incarnation
+                                      AND q.partition = r.partition AND q."offset" = r."offset"
+                                      AND NOT q.decoded)) AS "knownEvents"`,
     [noteId, revision],
   )
   return rows[0] ?? { visibleRevision: null, knownEvents: [] }

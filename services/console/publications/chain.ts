@@ -1,9 +1,9 @@
+import type { Incident } from '../incidents/contract.ts'
 import { consumerOutcomes } from './consumers.ts'
 import type { Publication } from './contract.ts'
 import { type Facts, tracesIn } from './facts.ts'
 import { catalogOf, commitTime, incidentsOf, recordsOf, walPosition } from './from-projection.ts'
 import { canonicalOf, intentOf, operationOf, relayEvidence, slotOf, writePath } from './from-source.ts'
-import type { IncidentsSince } from './incidents.ts'
 import type { PublicAnswers } from './public-answers.ts'
 import type { State } from './state.ts'
 import { answersOf, explainState } from './words.ts'
@@ -15,7 +15,7 @@ export type Heard = Facts & {
   readonly reader: PublicAnswers['note']
   readonly list: PublicAnswers['list']
   /** undefined: the projection did not answer, or since when is not known. */
-  readonly incidents: IncidentsSince | undefined
+  readonly incidents: readonly Incident[] | undefined
 }
 
 /** Puts a chain together. Pure: each field is a value with where it was read, or a named gap. */

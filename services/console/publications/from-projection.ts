@@ -1,7 +1,7 @@
+import type { Incident } from '../incidents/contract.ts'
 import type { Evidence, Publication } from './contract.ts'
 import { type Facts, liveRow } from './facts.ts'
 import { atProjection, atSource, NO_INTENT, NO_REVISION, PROJECTION_DOWN, SOURCE_DOWN } from './found.ts'
-import type { IncidentsSince } from './incidents.ts'
 import type { EventTraces } from './of-event.ts'
 import type { AuditRecord } from './projection-facts.ts'
 import type { SourceFacts } from './source-facts.ts'
@@ -41,7 +41,7 @@ export function walPosition(
 
 export function incidentsOf(
   { projection }: Facts,
-  incidents: IncidentsSince | undefined,
+  incidents: readonly Incident[] | undefined,
   traces: EventTraces | undefined,
 ): Publication['relay']['incidents'] {
   if (!projection) return PROJECTION_DOWN
@@ -52,12 +52,13 @@ export function incidentsOf(
     }
   const firstMs = firstSeenMs(traces?.records ?? [])
   return {
-    value: incidents.incidents.map((incident) => ({
+    value: incidents.map((incident) => ({
       ...incident,
       duringRelay: firstMs === null ? null : Date.parse(incident.openedAt) <= firstMs,
     })),
     source: 'projection',
-    readAt: (incidents.watchedAt ?? projection.readAt).toISOString(),
+    // As the watcher last saw it.
+    readAt: new Date(projection.watchedAt ?? projection.readAt).toISOString(),
   }
 }
 

@@ -1,15 +1,8 @@
 import type { Pool } from '../../../core/database.ts'
 import type { Incident } from '../incidents/contract.ts'
 
-/** Shown in a chain; all of them: GET /relay/incidents. */
+/** Shown in a chain of those that have ended, and of those that have not; all of them: GET /relay/incidents. */
 const SHOWN = 20
-
-/** What the watcher wrote down, and when it last wrote anything. */
-export type IncidentsSince = {
-  readonly incidents: readonly Incident[]
-  /** The newest thing the watcher wrote, by the projection's clock; null: it never wrote anything. */
-  readonly watchedAt: Date | null
-}
 
 /**
  * Relay incidents that held at or after `since`, the oldest first, those that still hold last. Two index ranges:
@@ -21,31 +14,27 @@ export const INCIDENTS_SINCE = `
   FROM ((SELECT * FROM relay_incidents WHERE closed_at >= $1 ORDER BY closed_at LIMIT ${SHOWN})
         UNION ALL
         (SELECT * FROM relay_incidents WHERE closed_at IS NULL ORDER BY relay, alarm LIMIT ${SHOWN})) since
-  ORDER BY closed_at NULLS LAST, opened_at LIMIT ${SHOWN}`
+  ORDER BY closed_at NULLS LAST, opened_at`
 
-export async function readIncidentsSince(projection: Pool, since: Date): Promise<IncidentsSince> {
-  const [{ rows }, watched] = await Promise.all([
-    projection.query({ name: 'publication-incidents', text: INCIDENTS_SINCE, values: [since] }),
-    projection.query<{ at: Date | null }>(
-      'SELECT (SELECT observed_at FROM freshness ORDER BY as_of DESC LIMIT 1) AS at',
-    ),
-  ])
-  return {
-    watchedAt: watched.rows[0]?.at ?? null,
-    incidents: rows.map((row) => ({
-      id: row.id,
-      relay: row.relay,
-      alarm: row.alarm,
-      openedAt: row.opened_at.toISOString(),
-      alarmedAt: row.alarmed_at?.toISOString() ?? null,
-      lastSeenAt: row.last_seen_at.toISOString(),
-      closedAt: row.closed_at?.toISOString() ?? null,
-      occurrences: row.occurrences,
-      restarts: row.restarts,
-      firstText: row.first_text,
-      lastText: row.last_text,
-      sourceLsn: row.source_lsn,
-      details: row.details,
-    })),
-  }
+export async function readIncidentsSince(projection: Pool, since: Date): Promise<readonly Incident[]> {
+  const { rows } = await projection.query({
+    name: 'publication-incidents',
+    text: INCIDENTS_SINCE,
+    values: [since],
+  })
+  return rows.map((row) => ({
+    id: row.id,
+    relay: row.relay,
+    alarm: row.alarm,
+    openedAt: row.opened_at.toISOString(),
+    alarmedAt: row.alarmed_at?.toISOString() ?? null,
+    lastSeenAt: row.last_seen_at.toISOString(),
+    closedAt: row.closed_at?.toISOString() ?? null,
+    occurrences: row.occurrences,
+    restarts: row.restarts,
+    firstText: row.first_text,
+    lastText: row.last_text,
+    sourceLsn: row.source_lsn,
+    details: row.details,
+  }))
 }

@@ -1,4 +1,5 @@
 import { unavailable } from '../../../core/problem.ts'
+import { isFound } from './contract.ts'
 import type { Facts } from './facts.ts'
 import type { Candidate, Lane } from './lanes.ts'
 import {
@@ -56,6 +57,7 @@ export async function listPublications(
   let after: readonly string[] | undefined = query.after && rest.length > 0 ? rest : undefined
   const publications: ListedPublication[] = []
   let [examined, unknown] = [0, 0]
+  const silent: Silent = { source: false, projection: false, readers: 0 }
   const page = (position: readonly string[] | null) => ({
     publications,
     examined,
@@ -70,7 +72,7 @@ export async function listPublications(
       const wanted = lane.name === 'notes' ? query.limit - publications.length : AT_ONCE
       const batch = Math.min(wanted, MAX_EXAMINED - examined)
       const candidates = await needed(lane.read(after, batch))
-      const judged = await judge(parts, query, lane, candidates, traceparent)
+      const judged = await judge(parts, query, lane, candidates, { silent, traceparent })
       for (const [index, candidate] of candidates.entries()) {
         examined += 1
         after = candidate.position
@@ -92,20 +94,27 @@ async function needed<T>(reading: Promise<T>): Promise<T> {
   return answer
 }
 
+/** What did not answer for this page. It is not asked again for it: each question would cost its whole limit. */
+type Silent = { source: boolean; projection: boolean; readers: number }
+type Asking = { readonly silent: Silent; readonly traceparent: string }
+
 async function judge(
   parts: PublicationParts,
   query: PublicationsQuery,
   lane: Lane,
   candidates: readonly Candidate[],
-  traceparent: string,
+  { silent, traceparent }: Asking,
 ): Promise<readonly Judged[]> {
   const keys = candidates.flatMap(({ key }) => key ?? [])
   if (keys.length === 0) return []
   const [source, projection] = await Promise.all([
-    answerOf(readSourceFacts(parts.source, keys)),
-    answerOf(readProjectionFacts(parts.projection, keys)),
+    silent.source ? undefined : answerOf(readSourceFacts(parts.source, keys)),
+    silent.projection ? undefined : answerOf(readProjectionFacts(parts.projection, keys)),
   ])
-  const readers = query.state === 'projection-current' ? await askAll(parts, keys, traceparent) : undefined
+  silent.source = source === undefined
+  silent.projection = projection === undefined
+  const readers =
+    query.state === 'projection-current' ? await askAll(parts, keys, { silent, traceparent }) : undefined
   const facts = keys.map(
     (key, index): Facts => ({
       ...key,
@@ -121,13 +130,21 @@ async function judge(
   })
 }
 
-/** Each note once, a few at a time. */
-async function askAll(parts: PublicationParts, keys: readonly PublicationKey[], traceparent: string) {
+/** Each note once, a few at a time; no more of them once as many as are asked at a time gave no answer. */
+async function askAll(
+  parts: PublicationParts,
+  keys: readonly PublicationKey[],
+  { silent, traceparent }: Asking,
+) {
   const answers: Awaited<ReturnType<typeof askNote>>[] = []
   const queue = keys.entries()
   const reader = async () => {
-    for (const [index, { noteId }] of queue)
-      answers[index] = await askNote(parts.readApiUrl, noteId, traceparent)
+    for (const [index, { noteId }] of queue) {
+      if (silent.readers >= READERS) return
+      const answer = await askNote(parts.readApiUrl, noteId, traceparent)
+      if (!isFound(answer)) silent.readers += 1
+      answers[index] = answer
+    }
   }
   await Promise.all(Array.from({ length: READERS }, reader))
   return answers

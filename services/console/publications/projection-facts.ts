@@ -80,6 +80,8 @@ export type Standing = {
   readonly generations: readonly Generation[]
   readonly progress: readonly ProgressRow[]
   readonly stopped: readonly StoppedRow[]
+  /** The newest that the watcher wrote; null: it never wrote anything. */
+  readonly watchedAt: string | null
 }
 
 /** Everything that the projection has under one note and revision, and when it was read by its own clock. */
@@ -111,7 +113,8 @@ const STANDING = `
                    'updatedAt', p.updated_at)), '[]') FROM catalog.progress p) AS progress,
          (SELECT coalesce(json_agg(json_build_object('generation', s.generation, 'topic', s.topic,
                    'partition', s.partition, 'reason', s.reason)), '[]')
-          FROM stopped_partitions s WHERE s.consumer = 'catalog') AS stopped
+          FROM stopped_partitions s WHERE s.consumer = 'catalog') AS stopped,
+         (SELECT f.observed_at FROM freshness f ORDER BY f.as_of DESC LIMIT 1) AS "watchedAt"
   FROM catalog.live_generation live`
 
 /** Each key is a handful of index lookups in each generation. */

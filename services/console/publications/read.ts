@@ -3,7 +3,7 @@ import { unavailable } from '../../../core/problem.ts'
 import { chainOf } from './chain.ts'
 import type { Publication } from './contract.ts'
 import { type Facts, liveRow, stateFacts } from './facts.ts'
-import { type IncidentsSince, readIncidentsSince } from './incidents.ts'
+import { readIncidentsSince } from './incidents.ts'
 import { type ProjectionFacts, readProjectionFacts } from './projection-facts.ts'
 import { askList, askNote } from './public-answers.ts'
 import { type PublicationKey, readSourceFacts, type SourceFacts } from './source-facts.ts'
@@ -68,7 +68,7 @@ async function readOnce(
       readAt: new Date(),
       reader,
       list,
-      incidents: incidents as IncidentsSince | undefined,
+      incidents,
     },
   }
 }

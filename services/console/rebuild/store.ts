@@ -87,8 +87,11 @@ export type Beginning = {
   readonly notes: readonly string[]
 }
 
-/** Any constant: two that begin at once wait for each other. */
-const BEGIN_LOCK = 7_203_116_150
+/**
+ * Any constant: two that begin at once wait for each other. Who holds it shared knows every generation that there is
+ * until the end of the transaction.
+ */
+export const BEGIN_LOCK = 7_203_116_150
 
 /**
  * Records the action, the generation and the rebuild, in one transaction; the progress too, unless it is to be

@@ -131,7 +131,10 @@ export class ReplayRunner {
     await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal: this.#stopped.signal })
   }
 
-  /** @throws StepWaits and what whyItWaits knows: then nothing was sent */
+  /**
+   * @returns what was sent; nothing when the replay has ended meanwhile
+   * @throws StepWaits and what whyItWaits knows: then nothing was sent
+   */
   async #send(id: string, keys: readonly OpenKey[]): Promise<readonly OpenKey[]> {
     const { source, relay, kafka } = this.#parts
     const recovery = await unfinishedRecovery(source)
@@ -143,8 +146,7 @@ export class ReplayRunner {
       const partition = partitionOf(key.noteId, partitions.size)
       return { ...key, partition, firstOffset: String(partitions.get(partition)?.end ?? 0) }
     })
-    await sendBatch(source, id, expected)
-    return expected
+    return (await sendBatch(source, id, expected)) ? expected : []
   }
 
   /** @returns false when it was cancelled */

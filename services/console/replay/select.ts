@@ -57,17 +57,26 @@ export async function auditGap(parts: GapParts): Promise<readonly RevisionRange[
   ]
 }
 
-/** Without those whose record waits in quarantine: sending it again would only put another one there. */
+/**
+ * Without the revisions whose record waits in quarantine: sending it again would only put another one there. A run is
+ * cut at each of them.
+ */
 async function openGaps(projection: Pool): Promise<readonly RevisionRange[]> {
   const { rows } = await projection.query<RevisionRange>(
-    `SELECT gap.note_id AS "noteId", gap.first_revision AS "firstRevision", gap.last_revision AS "lastRevision"
-     FROM catalog.revision_gaps gap JOIN catalog.live_generation live USING (generation)
-     WHERE gap.closed_at IS NULL
-       AND NOT EXISTS (SELECT FROM quarantine.records q
-                       WHERE q.consumer = 'catalog' AND q.generation = gap.generation AND q.note_id = gap.note_id
-                         AND q.revision BETWEEN gap.first_revision AND gap.last_revision
-                         AND q.state IN ('open', 'redriving', 'held'))
-     ORDER BY gap.id`,
+    `SELECT note_id AS "noteId", first::int AS "firstRevision", last::int AS "lastRevision"
+     FROM (SELECT gap.id, gap.note_id, cut.revision - 1 AS last,
+                  coalesce(lag(cut.revision) OVER (PARTITION BY gap.id ORDER BY cut.revision) + 1,
+                           gap.first_revision) AS first
+           FROM catalog.revision_gaps gap JOIN catalog.live_generation live USING (generation)
+           CROSS JOIN LATERAL (
+             SELECT gap.last_revision::bigint + 1
+             UNION
+             SELECT q.revision FROM quarantine.records q
+             WHERE q.consumer = 'catalog' AND q.generation = gap.generation AND q.note_id = gap.note_id
+               AND q.revision BETWEEN gap.first_revision AND gap.last_revision
+               AND q.state IN ('open', 'redriving', 'held')) AS cut (revision)
+           WHERE gap.closed_at IS NULL) AS missing
+     WHERE first <= last ORDER BY id, first`,
   )
   return rows
 }

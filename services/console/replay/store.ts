@@ -97,13 +97,22 @@ export async function readWaiting(source: Pool, id: string, limit: number): Prom
 
 export type Expected = { readonly partition: number; readonly firstOffset: string }
 
-/** Writes the signal and what its records are known by, in one transaction. */
+/**
+ * Writes the signal and what its records are known by, in one transaction.
+ * @returns false: the replay has ended meanwhile, and nothing was sent
+ */
 export function sendBatch(
   source: Pool,
   replay: string,
   keys: readonly (OpenKey & Expected)[],
-): Promise<void> {
+): Promise<boolean> {
   return inTransaction(source, async (client) => {
+    // Whoever ends it comes before, or takes this batch away too.
+    const running = await client.query(
+      'SELECT FROM replays WHERE id = $1 AND finished_at IS NULL FOR NO KEY UPDATE',
+      [replay],
+    )
+    if (running.rowCount === 0) return false
     await client.query(
       `UPDATE replay_keys k
        SET state = 'requested', requested_at = coalesce(k.requested_at, now()),
@@ -118,6 +127,7 @@ export function sendBatch(
       ],
     )
     await requestBatch(client, { replay }, keys)
+    return true
   })
 }
 
@@ -178,7 +188,6 @@ export const dropBatches = (source: Pool, id: string): Promise<unknown> =>
 /** Ends it, its action and what it kept for the relay, in one transaction. @returns false: it had ended */
 export function endReplay(source: Pool, id: string, status: 'finished' | 'cancelled'): Promise<boolean> {
   return inTransaction(source, async (client) => {
-    await client.query('DELETE FROM relay_replay_batches WHERE replay = $1', [id])
     const { rowCount } = await client.query(
       `UPDATE replays SET status = $2, waits_for = NULL, changed_at = clock_timestamp(),
                           finished_at = clock_timestamp()
@@ -186,6 +195,8 @@ export function endReplay(source: Pool, id: string, status: 'finished' | 'cancel
       [id, status],
     )
     if (!rowCount) return false
+    // After the row is held: a batch that was being sent is there by now.
+    await client.query('DELETE FROM relay_replay_batches WHERE replay = $1', [id])
     const { rows } = await client.query(
       `SELECT count(*) FILTER (WHERE state = 'seen')::int AS seen,
               count(*) FILTER (WHERE state = 'refused')::int AS refused,

@@ -1,4 +1,4 @@
-import type { Pool } from '../../../core/database.ts'
+import type { Pool, PoolClient } from '../../../core/database.ts'
 import type { AppliedFacts } from './decide.ts'
 
 /** An envelope past the minimum age. `createdAt` as PostgreSQL's text, which keeps its microseconds. */
@@ -56,7 +56,7 @@ export async function countOldReceipts(source: Pool, receiptDays: number, limit:
  * has the note at that revision or a later one.
  */
 export async function readApplied(
-  projection: Pool,
+  projection: Pool | PoolClient,
   topic: string,
   candidates: readonly Candidate[],
 ): Promise<readonly AppliedFacts[]> {

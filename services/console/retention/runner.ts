@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inTransaction, type Pool, type PoolClient } from '../../../core/database.ts'
 import { holdingLock } from '../holding-lock.ts'
 import type { ConsoleParts } from '../parts.ts'
+import { BEGIN_LOCK } from '../rebuild/store.ts'
 import { whyItWaits } from '../recovery/waits.ts'
 import { countYoung, readApplied, readCandidates } from './candidates.ts'
 import { divide } from './decide.ts'
@@ -25,6 +27,13 @@ const IDLE_MS = 10_000
 const AGAIN_MS = 2_000
 /** Rows of one transaction: some milliseconds. */
 const BATCH = 500
+
+/** No generation is begun between what is read of them and what is pruned for it: a rebuild waits, or is seen. */
+const withAllGenerations = <T>(projection: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> =>
+  inTransaction(projection, async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock_shared($1)', [BEGIN_LOCK])
+    return work(client)
+  })
 
 /**
  * Does a run of retention in small batches with pauses, until it is stopped: one that is asked for now, and one
@@ -109,11 +118,15 @@ export class RetentionRunner {
       await beginReceipts(source, run, young > 0 ? { 'too-young': young } : {})
       return 0
     }
-    const { prunable, kept } = divide(
-      page.map(({ eventId }) => eventId),
-      await readApplied(projection, kafka.topic, page),
-    )
-    return prunePage(source, run, { prunable, kept, after: { time: last.createdAt, eventId: last.eventId } })
+    const place = { time: last.createdAt, eventId: last.eventId }
+    return withAllGenerations(projection, async (client) => {
+      const applied = await readApplied(client, kafka.topic, page)
+      const { prunable, kept } = divide(
+        page.map(({ eventId }) => eventId),
+        applied,
+      )
+      return prunePage(source, run, { prunable, kept, after: place })
+    })
   }
 
   /** @returns rows changed */

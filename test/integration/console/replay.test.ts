@@ -113,6 +113,54 @@ it('a plan says what would be sent, what not, and what is in the way', async () 
   })
 })
 
+it('from audit’s gaps every missing revision is taken, and none whose record waits in quarantine', async () => {
+  const projection = new pg.Client({ connectionString: operatorApi.databases.projection.adminUrl })
+  await projection.connect()
+  try {
+    const values = [noteId]
+    await admin.query(
+      `INSERT INTO note_revisions (note_id, revision, title, type, body, visibility, occurred_at)
+       SELECT $1, r, 't', 'article', 'b', 'public', now() FROM generate_series(2, 4) AS r`,
+      values,
+    )
+    await admin.query(
+      `INSERT INTO outbox (note_id, revision, event_id, event_type, envelope, traceparent)
+       SELECT $1, r, gen_random_uuid(), 'NoteRevised', '\\x000000000102', '00-' || repeat('1', 32) || '-' || repeat('2', 16) || '-00'
+       FROM generate_series(2, 4) AS r`,
+      values,
+    )
+    // Audit saw all of them: only the gap of the catalog names them.
+    const { rows } = await admin.query(
+      'SELECT revision, event_id, envelope_sha256 FROM outbox WHERE note_id = $1',
+      values,
+    )
+    for (const { revision, event_id, envelope_sha256 } of rows) {
+      await projection.query(
+        `INSERT INTO audit.records (incarnation, topic, partition, "offset", broker_time, event_id, note_id, revision, value_sha256)
+         VALUES (1, 'notes.revisions', 0, $1::int, now(), $2, $3, $1::int, $4)`,
+        [revision, event_id, noteId, envelope_sha256],
+      )
+    }
+    await projection.query(
+      `INSERT INTO catalog.revision_gaps (generation, note_id, first_revision, last_revision, opened_by_event,
+         opened_by_revision, topic, incarnation, partition, "offset")
+       VALUES (1, $1, 2, 4, gen_random_uuid(), 5, 'notes.revisions', 1, 0, 0)`,
+      values,
+    )
+    await projection.query(
+      `INSERT INTO quarantine.records (consumer, generation, topic, incarnation, partition, "offset", broker_time,
+         value, headers, note_id, revision, reason, explanation)
+       VALUES ('catalog', 1, 'notes.revisions', 1, 0, 3, now(), '\\x00', '[]', $1, 3, 'conflict', 'a test')`,
+      values,
+    )
+    const { json } = await operatorApi.ask('/replays/plan', { json: { fromAuditGap: true } })
+    const own = json.keys.filter((key: { noteId: string }) => key.noteId === noteId)
+    expect(own.map(({ revision }: { revision: number }) => revision)).toEqual([2, 4])
+  } finally {
+    await projection.end()
+  }
+})
+
 it('one that waits says why, and is cancelled as a recorded decision', async () => {
   const id = 'b3f0a8f4-7d0e-4a3c-8d51-5a1f0d3f2c11'
   await admin.query(

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EnvelopeEncoder } from '../../../core/envelope-encoder.ts'
+import { BEGIN_LOCK } from '../../../services/console/rebuild/store.ts'
 import { useLab } from '../../support/lab.ts'
 import { uniqueNoteId } from '../../support/notes.ts'
 import { notesctl, notesctlJson } from '../../support/notesctl.ts'
@@ -123,6 +125,59 @@ describe('retention', () => {
     await projection.query(`UPDATE catalog.generations SET state = 'dropping' WHERE generation = $1`, [
       generation,
     ])
+  })
+
+  it('prunes nothing on what it knew before a generation was begun', async () => {
+    const note = await done()
+    const rebuild = new pg.Client({ connectionString: operatorApi.databases.projection.adminUrl })
+    await rebuild.connect()
+    try {
+      await rebuild.query('BEGIN')
+      await rebuild.query('SELECT pg_advisory_xact_lock($1)', [BEGIN_LOCK])
+      const begun = await operatorApi.ask('/retention/runs', { json: { reason: 'while one begins' } })
+      await waitFor('retention to wait for the generation', async () => {
+        const { rows } = await projection.query(
+          `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND mode = 'ShareLock'
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        )
+        return rows.length > 0
+      })
+      await rebuild.query(
+        `INSERT INTO catalog.generations (generation, state, rebuild_id) VALUES (3, 'seeding', gen_random_uuid())`,
+      )
+      await rebuild.query('COMMIT')
+      await waitFor('the run to finish', async () => {
+        const { json } = await operatorApi.ask(`/retention/runs/${begun.json.id}`)
+        return json.status === 'finished'
+      })
+      expect(await pruned([note])).toBe(0)
+    } finally {
+      await rebuild.end()
+      await projection.query(`UPDATE catalog.generations SET state = 'dropping' WHERE generation = 3`)
+    }
+  })
+
+  it('keeps what a replay that runs still needs, and not what a cancelled one never sent', async () => {
+    const note = await done()
+    const replay = randomUUID()
+    await source.query(
+      `INSERT INTO replays (id, selection, keys_per_second) VALUES ($1, '{"refused":{"count":0,"keys":[]}}', 1)`,
+      [replay],
+    )
+    await source.query(
+      `INSERT INTO replay_keys (replay, position, note_id, revision, event_id, envelope_sha256)
+       SELECT $1, 1, note_id, revision, event_id, envelope_sha256 FROM outbox WHERE event_id = $2`,
+      [replay, note.eventId],
+    )
+    const prune = async () =>
+      (
+        await source.query(`SELECT count(*)::int AS n FROM prune_envelopes(ARRAY[$1::uuid], '30 days')`, [
+          note.eventId,
+        ])
+      ).rows[0].n
+    expect(await prune()).toBe(0)
+    await source.query(`UPDATE replays SET status = 'cancelled', finished_at = now() WHERE id = $1`, [replay])
+    expect(await prune()).toBe(1)
   })
 
   it('goes on where it was after the operator API was killed, while writes go on, and holds nobody up', async () => {

@@ -62,6 +62,18 @@ describe('revisions without an intent', () => {
     expect(await listed(noteId)).toEqual([1])
   })
 
+  it('are no more once they are erased: nobody may make an intent for them then', async () => {
+    const noteId = uniqueNoteId()
+    await bypass(writer, noteId)
+    await admin.query(
+      `UPDATE note_revisions SET title = 'erased', url = NULL, type = 'erased', body = '', visibility = 'withdrawn',
+              erased_at = now()
+       WHERE note_id = $1`,
+      [noteId],
+    )
+    expect(await listed(noteId)).toEqual([])
+  })
+
   it('are not those of one transaction with their intent, nor those that were taken back', async () => {
     const noteId = uniqueNoteId()
     await insertNote(admin, encoder, noteId)

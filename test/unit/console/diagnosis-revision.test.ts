@@ -334,3 +334,17 @@ test('every evidence gap of a chain is named by its field', () => {
     { field: 'records', gap: 'projection-down', explanation: 'gap projection-down' },
   ])
 })
+
+test.each([
+  ['without an intent', { state: 'note-only', because: null }],
+  ['that no record was seen of', { state: 'superseded', because: 'never-seen' }],
+] as const)('a revision %s that was erased is a note: nothing is to be decided or replayed', (_, state) => {
+  const known = chain()
+  const erased = chain({
+    ...state,
+    canonical: { ...known.canonical, contentDigest: gap('erased'), visibility: gap('erased') },
+  })
+  expect(find({ chain: erased }).map(({ symptom, severity }) => [symptom, severity])).toEqual([
+    ['erased', 'note'],
+  ])
+})
