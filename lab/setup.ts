@@ -20,6 +20,7 @@ import {
 } from '../database/roles.ts'
 import { ensureSlot } from '../database/slot.ts'
 import { registerSchemas, SchemaRegistrationFailed } from '../schemas/register.ts'
+import { restoreErasures } from './erasures.ts'
 import { acceptsConnections, isHealthy, untilAvailable } from './until-available.ts'
 
 const log = createLogger('setup', 'info')
@@ -61,7 +62,11 @@ async function setUpDatabase(
   return urlOf
 }
 
-type Source = { readonly watcherUrl: string; readonly slotUsable: boolean }
+type Source = {
+  readonly watcherUrl: string
+  readonly operatorUrl: string
+  readonly slotUsable: boolean
+}
 
 async function setUpSource(config: Config, passwords: Readonly<Record<string, string>>): Promise<Source> {
   const urlOf = await setUpDatabase('source', config.SOURCE_ADMIN_DATABASE_URL, SOURCE_ROLES, passwords)
@@ -70,13 +75,13 @@ async function setUpSource(config: Config, passwords: Readonly<Record<string, st
     replicationUrl: urlOf('notes_debezium'),
     slotName: config.RELAY_SLOT_NAME,
   })
-  const watcherUrl = urlOf('notes_watcher')
+  const [watcherUrl, operatorUrl] = [urlOf('notes_watcher'), urlOf('notes_operator')]
   if (slot.status === 'refused') {
     attention('slot', slot.explanation)
-    return { watcherUrl, slotUsable: false }
+    return { watcherUrl, operatorUrl, slotUsable: false }
   }
   done('slot', slot.status === 'unchanged' ? [] : [`incarnation ${slot.incarnation} ${slot.status}`])
-  return { watcherUrl, slotUsable: true }
+  return { watcherUrl, operatorUrl, slotUsable: true }
 }
 
 async function setUpTopics(config: Config): Promise<void> {
@@ -132,12 +137,15 @@ async function isHeld(config: Config): Promise<boolean> {
 async function setUpEverything(): Promise<void> {
   const config = loadConfig(PROCESS_VARIABLES.setup)
   const passwords = readPasswords(config.ROLE_PASSWORDS_FILE)
-  const [source] = await Promise.all([
+  const [source, projectionUrlOf] = await Promise.all([
     setUpSource(config, passwords),
     setUpDatabase('projection', config.PROJECTION_ADMIN_DATABASE_URL, PROJECTION_ROLES, passwords),
     setUpTopics(config),
     setUpSchemas(config),
   ])
+  // Before the projector can be there to read it all again into a projection that was lost.
+  const urls = { source: source.operatorUrl, projection: projectionUrlOf('projection_operator') }
+  done('erasures', await restoreErasures(urls, log))
   // Read by whoever starts our services: what they need is there, they need not wait for the connector.
   log.info({ step: 'services' }, 'our services can start')
   await setUpConnector(config, source)

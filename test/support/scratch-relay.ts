@@ -68,9 +68,14 @@ export async function scratchRelay(
     logger,
   )
   stack.defer(() => projectionPool.end())
-  const admin = new pg.Client({ connectionString: source.adminUrl })
-  await admin.connect()
-  stack.defer(() => admin.end())
+  const connectAdmin = async () => {
+    const client = new pg.Client({ connectionString: source.adminUrl })
+    client.on('error', () => undefined) // some tests cut every connection to the source
+    await client.connect()
+    return client
+  }
+  let admin = await connectAdmin()
+  stack.defer(() => admin.end().catch(() => undefined))
   const projected = new pg.Client({ connectionString: projection.adminUrl })
   await projected.connect()
   stack.defer(() => projected.end())
@@ -81,14 +86,17 @@ export async function scratchRelay(
   })
   await registerConnector({ connectUrl: lab.addresses.connectUrl, source: pool, connector })
 
-  const projector = await startOne('services/projector/main.ts', {
-    ...lab.environment('projector'),
-    PROJECTION_DATABASE_URL: projection.urlOf('projection_projector'),
-    KAFKA_TOPIC: topic,
-    CONSUMER_GROUP_PREFIX: prefix,
-    ...projectorEnv,
-  })
-  stack.defer(projector.stop)
+  const startProjector = (env: Readonly<Record<string, string>> = {}) =>
+    startOne('services/projector/main.ts', {
+      ...lab.environment('projector'),
+      PROJECTION_DATABASE_URL: projection.urlOf('projection_projector'),
+      KAFKA_TOPIC: topic,
+      CONSUMER_GROUP_PREFIX: prefix,
+      ...projectorEnv,
+      ...env,
+    })
+  let projector = await startProjector()
+  stack.defer(() => projector.stop())
   const startWatcher = () =>
     startOne('connectors/main.ts', {
       ...lab.environment('watcher'),
@@ -107,7 +115,17 @@ export async function scratchRelay(
   return {
     topic,
     slotName,
-    admin,
+    sourceName: source.name,
+    sourcePasswords: source.passwords,
+    sourceAdminUrl: source.adminUrl,
+    /** A superuser at the source. */
+    get admin() {
+      return admin
+    },
+    /** After its connection was cut. */
+    reconnectAdmin: async () => {
+      admin = await connectAdmin()
+    },
     projected,
     connectorName: prefix,
     /** Databases of this relay, by role. */
@@ -123,6 +141,11 @@ export async function scratchRelay(
     restartWatcher: async () => {
       await watcher.stop()
       watcher = await startWatcher()
+    },
+    stopProjector: () => projector.stop(),
+    /** After it was stopped; on another database, if `env` names one. */
+    startProjector: async (env: Readonly<Record<string, string>> = {}) => {
+      projector = await startProjector(env)
     },
     pauseProjector: () => projector.signal('SIGSTOP'),
     continueProjector: () => projector.signal('SIGCONT'),
@@ -182,6 +205,7 @@ async function startOne(main: string, env: Record<string, string>) {
     log: log as readonly string[],
     signal: (signal: 'SIGSTOP' | 'SIGCONT') => void child.kill(signal),
     stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')
       child.kill('SIGCONT')
       child.kill('SIGTERM')

@@ -3,14 +3,14 @@ import { inTransaction, type Pool } from '../../../core/database.ts'
 import { hasPassed, requestBatch, walPosition } from '../replay/signal.ts'
 import type { ReplaySpans } from '../replay/spans.ts'
 import type { Key } from './contract.ts'
-import { type Digests, readSeen } from './missing.ts'
+import { type Digests, readReplayable, readSeen } from './missing.ts'
 import { addReplayed } from './store.ts'
 
 /** Revisions that one signal replays. Their order in a batch is Debezium's: by note, then revision. */
 export const BATCH = 2_000
 const LOOK_EVERY_MS = 500
-/** A slot that is lost, or moved, meanwhile never brings the rest. */
-const SLOT_EVERY_MS = 3_000
+/** A slot that is lost, or moved, meanwhile never brings the rest; neither does anything bring what was erased. */
+const FIT_EVERY_MS = 3_000
 /** Without a new record for so long, and with the signal read by the relay, it is sent again. */
 const STALLED_MS = 60_000
 
@@ -23,12 +23,14 @@ export type Replayer = {
   readonly spans: ReplaySpans
   /** Told why nothing comes at present. */
   readonly onWaiting: (why: string) => Promise<void>
+  /** Told of revisions that are not waited for any more: their envelope was erased, or pruned, meanwhile. */
+  readonly onGone: (keys: readonly Key[]) => void
   /** May records still come through this slot? */
   readonly isSlotFit: () => Promise<boolean>
 }
 
 /**
- * Asks the relay for one batch and waits until a consumer has seen a record of each.
+ * Asks the relay for one batch and waits until a consumer has seen a record of each that can still be sent.
  * @returns false when the slot will not bring them
  */
 export async function replayBatch(
@@ -42,7 +44,7 @@ export async function replayBatch(
   let signalLsn = await request(source, recoveryId, open)
   const sinceMs = Date.now()
   let changedAtMs = performance.now()
-  let slotSeenAtMs = changedAtMs
+  let fitSeenAtMs = changedAtMs
   while (open.length > 0) {
     signal.throwIfAborted()
     await sleep(LOOK_EVERY_MS, undefined, { signal })
@@ -62,12 +64,21 @@ export async function replayBatch(
       await replayer.onWaiting(`The records of ${open.length} replayed revisions have not been seen yet.`)
       changedAtMs = performance.now()
     }
-    if (performance.now() - slotSeenAtMs > SLOT_EVERY_MS) {
+    if (performance.now() - fitSeenAtMs > FIT_EVERY_MS) {
       if (!(await replayer.isSlotFit())) return false
-      slotSeenAtMs = performance.now()
+      open = await withoutGone(replayer, open)
+      fitSeenAtMs = performance.now()
     }
   }
   return true
+}
+
+/** Those whose envelope is still there. Of the others no record comes, however long one waits. */
+async function withoutGone({ source, onGone }: Replayer, open: readonly Key[]): Promise<readonly Key[]> {
+  const there = await readReplayable(source, open)
+  const gone = open.filter(({ eventId }) => !there.has(eventId))
+  if (gone.length > 0) onGone(gone)
+  return open.filter(({ eventId }) => there.has(eventId))
 }
 
 /** @returns a WAL position that the signal's commit is not after */

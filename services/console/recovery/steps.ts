@@ -3,7 +3,7 @@ import type { ConsoleParts } from '../parts.ts'
 import { ReplaySpans } from '../replay/spans.ts'
 import { readSlotMismatch } from '../slot-mismatch.ts'
 import { intentsWithoutRecord } from '../verify/missing-intents.ts'
-import type { StepName } from './contract.ts'
+import type { Key, StepName } from './contract.ts'
 import { auditHasRead, notBrought, readReplayable, readSkipped } from './missing.ts'
 import { setBack } from './plan.ts'
 import { BATCH, replayBatch } from './replay.ts'
@@ -96,22 +96,29 @@ async function replay(parts: RecoveryParts, recovery: Stored, signal: AbortSigna
   const replayable = await readReplayable(source, missing)
   const keys = missing.filter(({ eventId }) => replayable.has(eventId))
   if (keys.length === 0) {
-    const pruned = missing.map(({ noteId, revision }) => `${noteId}:${revision}`)
-    await finish(source, recovery, { notReplayable: pruned.length, notReplayableKeys: pruned.slice(0, 100) })
+    await finish(source, recovery, { notReplayable: missing.length, notReplayableKeys: namesOf(missing) })
     return 'finished'
   }
   logger.info({ recovery: recovery.id, count: keys.length }, 'replaying what has no record')
   const onWaiting = (why: string) => noteWaiting(source, recovery.id, why)
+  const onGone = (gone: readonly Key[]) =>
+    logger.warn(
+      { recovery: recovery.id, count: gone.length, keys: namesOf(gone) },
+      'erased or pruned while they were being replayed: not waited for any more',
+    )
   const isSlotFit = async () => (await stepInsteadOf(parts, recovery)) === undefined
   const { topic } = parts.kafka
   const spans = new ReplaySpans(parts.tracer, source, topic, logger)
   const slotName = relay.slotName
-  const replayer = { source, projection, topic, slotName, signal, spans, onWaiting, isSlotFit }
+  const replayer = { source, projection, topic, slotName, signal, spans, onWaiting, onGone, isSlotFit }
   for (let at = 0; at < keys.length; at += BATCH) {
     if (!(await replayBatch(replayer, recovery.id, keys.slice(at, at + BATCH), replayable))) break
   }
   return 'again'
 }
+
+const namesOf = (keys: readonly Key[]) =>
+  keys.slice(0, 100).map(({ noteId, revision }) => `${noteId}:${revision}`)
 
 /** What the slot that is there now will not bring. @throws when a database is away */
 async function findMissing({ source, verifySource, verifyProjection, relay }: RecoveryParts) {
