@@ -32,20 +32,24 @@ export async function readIncidents(
   )
   return rows.map((row) => ({
     micros: row.micros,
-    incident: {
-      id: row.id,
-      relay: row.relay,
-      alarm: row.alarm,
-      openedAt: row.opened_at.toISOString(),
-      alarmedAt: row.alarmed_at?.toISOString() ?? null,
-      lastSeenAt: row.last_seen_at.toISOString(),
-      closedAt: row.closed_at?.toISOString() ?? null,
-      occurrences: row.occurrences,
-      restarts: row.restarts,
-      firstText: row.first_text,
-      lastText: row.last_text,
-      sourceLsn: row.source_lsn,
-      details: row.details,
-    },
+    incident: incidentOf(row),
   }))
 }
+
+/** @param row of relay_incidents, whole, with source_lsn as text */
+// biome-ignore lint/suspicious/noExplicitAny: a row, as the statement above names its columns
+export const incidentOf = (row: any): Incident => ({
+  id: row.id,
+  relay: row.relay,
+  alarm: row.alarm,
+  openedAt: row.opened_at.toISOString(),
+  alarmedAt: row.alarmed_at?.toISOString() ?? null,
+  lastSeenAt: row.last_seen_at.toISOString(),
+  closedAt: row.closed_at?.toISOString() ?? null,
+  occurrences: row.occurrences,
+  restarts: row.restarts,
+  firstText: row.first_text,
+  lastText: row.last_text,
+  sourceLsn: row.source_lsn,
+  details: row.details,
+})

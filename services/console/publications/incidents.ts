@@ -1,5 +1,6 @@
 import type { Pool } from '../../../core/database.ts'
 import type { Incident } from '../incidents/contract.ts'
+import { incidentOf } from '../incidents/read.ts'
 
 /** Shown in a chain of those that have ended, and of those that have not; all of them: GET /relay/incidents. */
 const SHOWN = 20
@@ -22,19 +23,5 @@ export async function readIncidentsSince(projection: Pool, since: Date): Promise
     text: INCIDENTS_SINCE,
     values: [since],
   })
-  return rows.map((row) => ({
-    id: row.id,
-    relay: row.relay,
-    alarm: row.alarm,
-    openedAt: row.opened_at.toISOString(),
-    alarmedAt: row.alarmed_at?.toISOString() ?? null,
-    lastSeenAt: row.last_seen_at.toISOString(),
-    closedAt: row.closed_at?.toISOString() ?? null,
-    occurrences: row.occurrences,
-    restarts: row.restarts,
-    firstText: row.first_text,
-    lastText: row.last_text,
-    sourceLsn: row.source_lsn,
-    details: row.details,
-  }))
+  return rows.map(incidentOf)
 }

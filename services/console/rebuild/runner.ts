@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isTransientDatabaseError, type Pool } from '../../../core/database.ts'
+import { isTransientDatabaseError } from '../../../core/database.ts'
 import { KafkaUnavailable } from '../../../core/kafka/topics.ts'
 import { CONSUMERS, type ConsumerName } from '../../../core/position.ts'
+import { holdingLock } from '../holding-lock.ts'
 import { finishDrop } from './drop.ts'
 import { RebuildFails, type RebuildParts, RebuildWaits } from './parts.ts'
 import { type Pace, paceOf, type Sample, withSample } from './progress.ts'
@@ -85,7 +86,7 @@ export class RebuildRunner {
 
   async #look(rebuild: Stored): Promise<void> {
     await this.#sampleOf(rebuild)
-    await withLock(this.#parts.projection, LOCKS[rebuild.consumer], async () => {
+    await holdingLock(this.#parts.projection, LOCKS[rebuild.consumer], async () => {
       const { logger, projection } = this.#parts
       try {
         await this.#work(await current(this.#parts, rebuild.id))
@@ -178,19 +179,4 @@ export function whyItWaits(error: unknown): string | undefined {
   if (error instanceof KafkaUnavailable) return startFirst(error.message, 'Kafka')
   if (isTransientDatabaseError(error)) return startFirst('A database is away or busy.', 'it')
   return undefined
-}
-
-/** Runs `work` when no other operator API does; the lock ends with its connection. */
-async function withLock(projection: Pool, lock: number, work: () => Promise<void>): Promise<void> {
-  const client = await projection.connect()
-  const onError = () => undefined
-  client.on('error', onError)
-  try {
-    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [lock])
-    if (rows[0].locked) await work()
-  } finally {
-    client.off('error', onError)
-    // Closed, not returned: the lock must end whatever became of the connection.
-    client.release(true)
-  }
 }
